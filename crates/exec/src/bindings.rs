@@ -21,6 +21,31 @@ pub struct Bindings {
     same_textures: Vec<(u32, u32)>,
     samplers: Vec<(u32, Sampler)>,
     members: Vec<Member>,
+    residents: Vec<Resident>,
+}
+
+/// Memory that is reached by addresses that stand in other memory, whether or not an index names it too.
+#[derive(Debug)]
+struct Resident {
+    number: u32,
+    name: String,
+    memory: ResidentMemory,
+}
+
+#[derive(Debug)]
+enum ResidentMemory {
+    Buffer(Buffer),
+    Texture(BoundTexture),
+    Sampler(Sampler),
+}
+
+/// Where the memory of an index is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// Bound at this index.
+    Index(u32),
+    /// Resident, with this number.
+    Resident(u32),
 }
 
 /// A handle that stands in a buffer.
@@ -51,8 +76,16 @@ pub enum Target {
 #[derive(Clone, Copy, Debug)]
 struct Window {
     index: u32,
-    of: u32,
+    of: Owner,
     offset: u64,
+}
+
+/// Numbers of residents are below this one.
+pub const MOST_RESIDENTS: u32 = 0xe_0000;
+
+/// The address of a resident with this number, as it stands in memory. Bytes further on are added to it.
+pub const fn resident_address(number: u32) -> u64 {
+    (number as u64) << OFFSET_BITS
 }
 
 impl Bindings {
@@ -79,8 +112,53 @@ impl Bindings {
     /// assert_eq!(bindings.take(0).map(|buffer| buffer.len()), Some(12));
     /// ```
     pub fn share(&mut self, index: u32, of: u32, offset: u64) {
+        self.bind(index, Owner::Index(of), offset);
+    }
+
+    /// Binds an index to a place in a resident.
+    pub fn share_resident(&mut self, index: u32, number: u32, offset: u64) {
+        self.bind(index, Owner::Resident(number), offset);
+    }
+
+    fn bind(&mut self, index: u32, of: Owner, offset: u64) {
         self.windows.retain(|window| window.index != index);
         self.windows.push(Window { index, of, offset });
+    }
+
+    /// Makes memory reachable by [`resident_address`] of a number from 1 to [`MOST_RESIDENTS`], for a program that
+    /// [follows pointers](crate::Program::follows_pointers). Numbers must differ.
+    ///
+    /// ```
+    /// use assay_exec::{Bindings, Buffer, resident_address};
+    /// let mut bindings = Bindings::new();
+    /// bindings.set_resident(7, Buffer::from_slice(&[1.0f32, 2.0]), "weights");
+    /// // What a kernel finds in a buffer of pointers: the address of the 2.0.
+    /// bindings.set(0, Buffer::from_slice(&[resident_address(7) + 4]));
+    /// ```
+    pub fn set_resident(&mut self, number: u32, buffer: Buffer, name: &str) {
+        self.add_resident(number, name, ResidentMemory::Buffer(buffer));
+    }
+
+    /// The same for a texture, whose handle is that address.
+    pub fn set_resident_texture(&mut self, number: u32, texture: BoundTexture, name: &str) {
+        self.add_resident(number, name, ResidentMemory::Texture(texture));
+    }
+
+    /// The same for a sampler.
+    pub fn set_resident_sampler(&mut self, number: u32, sampler: Sampler) {
+        self.add_resident(number, "sampler", ResidentMemory::Sampler(sampler));
+    }
+
+    fn add_resident(&mut self, number: u32, name: &str, memory: ResidentMemory) {
+        if number == 0 || number >= MOST_RESIDENTS {
+            return;
+        }
+        let name = name.to_owned();
+        self.residents.push(Resident {
+            number,
+            name,
+            memory,
+        });
     }
 
     /// Takes a buffer back.
@@ -146,7 +224,58 @@ impl Bindings {
     }
 }
 
+/// The region of a texture's texels, if there are as many as its layout says.
+fn texture_region(texture: &mut BoundTexture, name: String) -> Result<Region, String> {
+    let layout = texture.layout;
+    layout.shape.check()?;
+    let (len, needed) = (texture.texels.len(), layout.bytes());
+    if (len as u64) < needed {
+        return Err(format!(
+            "is {layout}, which is {needed} bytes, and has {len}"
+        ));
+    }
+    let undefined = texture.undefined;
+    // SAFETY: as for buffers.
+    let mut region = unsafe { Region::of_buffer(&mut texture.texels, name) };
+    region.resource = Some(Resource::Texture { layout, undefined });
+    Ok(region)
+}
+
+fn sampler_region(sampler: Sampler) -> Region {
+    let mut region = Region::nothing();
+    region.resource = Some(Resource::Sampler(sampler));
+    region
+}
+
 impl Job<'_> {
+    /// Gives each resident the region of its number. Done before any other region is made.
+    pub(crate) fn place_residents(&mut self, bindings: &mut Bindings) -> Result<(), RunError> {
+        let numbers = bindings.residents.iter().map(|resident| resident.number);
+        let last = numbers.max().unwrap_or(0) as usize;
+        self.regions.resize_with(last + 1, Region::nothing);
+        for resident in &mut bindings.residents {
+            let name = resident.name.clone();
+            let region = match &mut resident.memory {
+                ResidentMemory::Buffer(buffer) => {
+                    // SAFETY: as for the buffers of indices.
+                    let mut region = unsafe { Region::of_buffer(buffer, name) };
+                    region.is_buffer = true;
+                    region
+                }
+                ResidentMemory::Texture(texture) => {
+                    let bad = |why: String| RunError::BadMember {
+                        name: name.clone(),
+                        why,
+                    };
+                    texture_region(texture, name.clone()).map_err(bad)?
+                }
+                ResidentMemory::Sampler(sampler) => sampler_region(*sampler),
+            };
+            self.regions[resident.number as usize] = region;
+        }
+        Ok(())
+    }
+
     /// Writes the members of argument buffers that the kernel can reach.
     pub(crate) fn place_members(&mut self, bindings: &mut Bindings) -> Result<(), RunError> {
         for member in bindings.members.clone() {
@@ -189,7 +318,19 @@ impl Job<'_> {
             .iter()
             .find(|window| window.index == index)
             .copied();
-        let (of, offset) = window.map_or((index, 0), |window| (window.of, window.offset));
+        let (of, offset) = match window.map(|window| (window.of, window.offset)) {
+            Some((Owner::Resident(number), offset)) => {
+                if let Some(region) = self.regions.get_mut(number as usize)
+                    && region.buffer.is_none()
+                {
+                    region.buffer = Some(index);
+                    region.name = format!("buffer {index} (\"{name}\")").into();
+                }
+                return Ok(resident_address(number).wrapping_add(offset));
+            }
+            Some((Owner::Index(of), offset)) => (of, offset),
+            None => (index, 0),
+        };
         let placed = self.placed.iter().find(|(known, _)| *known == of);
         if let Some(&(_, address)) = placed {
             return Ok(address.wrapping_add(offset));
@@ -198,15 +339,15 @@ impl Job<'_> {
         let Some((_, buffer)) = found else {
             return Err(RunError::MissingBuffer { index, name });
         };
-        let (base, len, writable) = (buffer.as_mut_ptr(), buffer.len(), buffer.is_writable());
         let name = match member {
             Some(member) => format!("argument \"{member}\""),
             None => format!("buffer {index} (\"{name}\")"),
         };
         // SAFETY: the job borrows the bindings, so the buffer stays where it is and nothing else accesses it; lent memory
         // by the promise of `Buffer::lent`.
-        let mut region = unsafe { Region::shared(base, len, writable, name) };
+        let mut region = unsafe { Region::of_buffer(buffer, name) };
         region.buffer = Some(of);
+        region.is_buffer = true;
         let address = self.region(region);
         self.placed.push((of, address));
         Ok(address.wrapping_add(offset))
@@ -238,26 +379,11 @@ impl Job<'_> {
         let Some((_, texture)) = found else {
             return Err(bad("is not bound".to_owned()));
         };
-        let layout = texture.layout;
-        layout.shape.check().map_err(&bad)?;
-        let (base, len) = (texture.texels.as_mut_ptr(), texture.texels.len());
-        if (len as u64) < layout.bytes() {
-            let needed = layout.bytes();
-            return Err(bad(format!(
-                "is {layout}, which is {needed} bytes, and has {len}"
-            )));
-        }
         let shown = match member {
             Some(member) => format!("texture \"{member}\""),
             None => format!("texture {index} (\"{name}\")"),
         };
-        let writable = texture.texels.is_writable();
-        // SAFETY: as for buffers.
-        let mut region = unsafe { Region::shared(base, len, writable, shown) };
-        region.resource = Some(Resource::Texture {
-            layout,
-            undefined: texture.undefined,
-        });
+        let region = texture_region(texture, shown).map_err(&bad)?;
         let address = self.region(region);
         self.placed_textures.push((of, address));
         Ok(address)
@@ -270,9 +396,7 @@ impl Job<'_> {
             let name = self.program.argument_name(Binding::Sampler(index));
             return Err(RunError::MissingSampler { index, name });
         };
-        let mut region = Region::nothing();
-        region.resource = Some(Resource::Sampler(sampler));
-        Ok(self.region(region))
+        Ok(self.region(sampler_region(sampler)))
     }
 
     pub(crate) fn constant(&mut self, index: u32) -> u64 {

@@ -186,6 +186,7 @@ impl Program {
                 false => u64::MAX,
             },
         };
+        job.place_residents(bindings)?;
         for &(reg, pointer) in &self.pointers {
             let address = match pointer {
                 Pointer::Static(offset) => THREADGROUP << OFFSET_BITS | u64::from(offset),

@@ -99,7 +99,7 @@ mod stream;
 mod texture;
 mod turns;
 
-pub use bindings::{Bindings, Target};
+pub use bindings::{Bindings, MOST_RESIDENTS, Target, resident_address};
 pub use buffer::{Buffer, Element};
 pub use check::{Bytes, Footprint, Location, Party, Report, ReportKind};
 pub use code::Program;

@@ -8,6 +8,7 @@
 //! Buffers are shared by the workers, and a kernel may race; every access is therefore a relaxed atomic one of
 //! the accessed size (an ordinary move to the CPU).
 
+use crate::buffer::Buffer;
 use crate::code::Cell;
 use crate::error::FaultKind;
 use crate::texture::Resource;
@@ -33,8 +34,10 @@ pub(crate) struct Region {
     lane_stride: u64,
     pub(crate) writable: bool,
     pub(crate) name: Cow<'static, str>,
-    /// The index of the buffer it is, if it is one.
+    /// The index of the buffer it is, if one names it.
     pub(crate) buffer: Option<u32>,
+    /// True for buffers, also those that no index names.
+    pub(crate) is_buffer: bool,
     /// The texture or sampler that its address is the handle of.
     pub(crate) resource: Option<Resource>,
 }
@@ -63,8 +66,19 @@ impl Region {
             writable,
             name: name.into(),
             buffer: None,
+            is_buffer: false,
             resource: None,
         }
+    }
+
+    /// The memory of a buffer.
+    ///
+    /// # Safety
+    /// As long as the region is used the buffer must not be moved out of, dropped or accessed otherwise.
+    pub(crate) unsafe fn of_buffer(buffer: &mut Buffer, name: String) -> Self {
+        let (base, len, writable) = (buffer.as_mut_ptr(), buffer.len(), buffer.is_writable());
+        // SAFETY: the caller's promise.
+        unsafe { Self::shared(base, len, writable, name) }
     }
 
     /// Memory of which each of 32 lanes has a copy of `len` bytes.
@@ -79,6 +93,7 @@ impl Region {
             writable: true,
             name: name.into(),
             buffer: None,
+            is_buffer: false,
             resource: None,
         }
     }
@@ -206,7 +221,9 @@ impl<'a> View<'a> {
     /// Where an address of a buffer is on this machine; nothing for other memory.
     pub(crate) fn in_buffer(&self, address: u64) -> Option<u64> {
         let region = self.region(address)?;
-        region.buffer?;
+        if !region.is_buffer {
+            return None;
+        }
         Some((region.base as u64).wrapping_add(address & OFFSET_MASK))
     }
 

@@ -1,10 +1,12 @@
-//! Blit encoders: copies and fills of buffers.
+//! Blit encoders: copies and fills of buffers, copies of textures.
 
 use crate::command::Command;
 use crate::device;
+use crate::indirect::{INDIRECT_COMMANDS, IndirectCommands};
 use crate::report::wrong_use;
 use crate::resource::{BUFFER, Buffer};
 use crate::session::Session;
+use crate::texel_copy::{Side, TexelCopy};
 use assay_foundation::string::{Range, text};
 use assay_objc::root::NSOBJECT;
 use assay_objc::{Id, Strong, class};
@@ -87,6 +89,11 @@ impl Blit {
                 .origin("copyFromBuffer", format!("{length} bytes")),
         });
     }
+
+    fn copy_texels(&self, from: Side, to: Side, size: [u64; 3]) {
+        let copy = TexelCopy { from, to, size };
+        self.session.add(Command::Texels(Box::new(copy)));
+    }
 }
 
 class! {
@@ -99,7 +106,43 @@ class! {
     - "copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:" "v@:@Q@QQ" (this, from: Id, at: usize, to: Id, to_at: usize, size: usize) {
         this.copy((from, at), (to, to_at), size);
     }
+    - "copyFromBuffer:sourceOffset:sourceBytesPerRow:sourceBytesPerImage:sourceSize:toTexture:destinationSlice:destinationLevel:destinationOrigin:"
+      "v@:@QQQ{?=QQQ}@QQ{?=QQQ}"
+      (this, from: Id, offset: usize, row: usize, image: usize, size: [u64; 3], to: Id, slice: u64, level: u64, origin: [u64; 3]) {
+        this.copy_texels(Side::buffer(from, offset, row, image), Side::texture(to, (slice, level), origin), size);
+    }
+    - "copyFromBuffer:sourceOffset:sourceBytesPerRow:sourceBytesPerImage:sourceSize:toTexture:destinationSlice:destinationLevel:destinationOrigin:options:"
+      "v@:@QQQ{?=QQQ}@QQ{?=QQQ}Q"
+      (this, from: Id, offset: usize, row: usize, image: usize, size: [u64; 3], to: Id, slice: u64, level: u64, origin: [u64; 3], _options: u64) {
+        this.copy_texels(Side::buffer(from, offset, row, image), Side::texture(to, (slice, level), origin), size);
+    }
+    - "copyFromTexture:sourceSlice:sourceLevel:sourceOrigin:sourceSize:toBuffer:destinationOffset:destinationBytesPerRow:destinationBytesPerImage:"
+      "v@:@QQ{?=QQQ}{?=QQQ}@QQQ"
+      (this, from: Id, slice: u64, level: u64, origin: [u64; 3], size: [u64; 3], to: Id, offset: usize, row: usize, image: usize) {
+        this.copy_texels(Side::texture(from, (slice, level), origin), Side::buffer(to, offset, row, image), size);
+    }
+    - "copyFromTexture:sourceSlice:sourceLevel:sourceOrigin:sourceSize:toBuffer:destinationOffset:destinationBytesPerRow:destinationBytesPerImage:options:"
+      "v@:@QQ{?=QQQ}{?=QQQ}@QQQQ"
+      (this, from: Id, slice: u64, level: u64, origin: [u64; 3], size: [u64; 3], to: Id, offset: usize, row: usize, image: usize, _options: u64) {
+        this.copy_texels(Side::texture(from, (slice, level), origin), Side::buffer(to, offset, row, image), size);
+    }
+    - "copyFromTexture:sourceSlice:sourceLevel:sourceOrigin:sourceSize:toTexture:destinationSlice:destinationLevel:destinationOrigin:"
+      "v@:@QQ{?=QQQ}{?=QQQ}@QQ{?=QQQ}"
+      (this, from: Id, slice: u64, level: u64, origin: [u64; 3], size: [u64; 3], to: Id, to_slice: u64, to_level: u64, to_origin: [u64; 3]) {
+        this.copy_texels(Side::texture(from, (slice, level), origin), Side::texture(to, (to_slice, to_level), to_origin), size);
+    }
+    - "generateMipmapsForTexture:" "v@:@" (this, _texture: Id) {
+        wrong_use("generateMipmapsForTexture: is not available: levels but the first keep what is in them");
+    }
+    - "synchronizeTexture:slice:level:" "v@:@QQ" (this, _texture: Id, _slice: u64, _level: u64) { }
     - "synchronizeResource:" "v@:@" (this, _resource: Id) { }
+    - "resetCommandsInBuffer:withRange:" "v@:@{_NSRange=QQ}" (this, commands: Id, range: Range) {
+        match INDIRECT_COMMANDS.state::<IndirectCommands>(commands) {
+            Some(commands) => commands.reset(range),
+            None => wrong_use("resetCommandsInBuffer: there is no indirect command buffer"),
+        }
+    }
+    - "optimizeIndirectCommandBuffer:withRange:" "v@:@{_NSRange=QQ}" (this, _commands: Id, _range: Range) { }
     - "optimizeContentsForGPUAccess:" "v@:@" (this, _resource: Id) { }
     - "optimizeContentsForCPUAccess:" "v@:@" (this, _resource: Id) { }
     - "updateFence:" "v@:@" (this, fence: Id) { this.session.update_fence(fence); }

@@ -1,6 +1,7 @@
 //! What a command buffer does: commands that encoders leave in it, and where they come from.
 
 use crate::stack::Stack;
+use crate::texel_copy::TexelCopy;
 use assay_objc::Strong;
 use std::fmt;
 use std::ops::Range;
@@ -15,7 +16,7 @@ pub(crate) enum Bound {
 }
 
 /// How many threads a dispatch has.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Extent {
     Threads([u32; 3]),
     Groups([u32; 3]),
@@ -41,6 +42,8 @@ pub(crate) struct Dispatch {
     pub(crate) pipeline: Strong,
     pub(crate) bound: Vec<(u32, Bound)>,
     pub(crate) memory: Vec<(u32, u32)>,
+    pub(crate) textures: Vec<(u32, Strong)>,
+    pub(crate) samplers: Vec<(u32, Strong)>,
     pub(crate) extent: Extent,
     pub(crate) threadgroup: [u32; 3],
     pub(crate) origin: Arc<Origin>,
@@ -65,12 +68,16 @@ pub(crate) enum Command {
         length: usize,
         origin: Arc<Origin>,
     },
+    /// A copy between textures, or a texture and a buffer.
+    Texels(Box<TexelCopy>),
     /// A timestamp, into a place of a sample buffer.
     Sample(Strong, usize),
     Signal(Strong, u64),
     Wait(Strong, u64),
     /// An encoder begins; its dispatches are concurrent or not.
     Begin(bool),
+    /// What follows is concurrent, or as the encoder is again.
+    Overlap(bool),
     /// A barrier for all buffers.
     Barrier,
     /// A barrier for some memory.
@@ -86,10 +93,12 @@ impl Command {
             Self::Dispatch(_) => "a dispatch",
             Self::Fill { .. } => "a fill",
             Self::Copy { .. } => "a copy",
+            Self::Texels(_) => "a copy of texels",
             Self::Sample(..) => "a timestamp",
             Self::Signal(..) => "a signal of an event",
             Self::Wait(..) => "a wait for an event",
             Self::Begin(_) => "an encoder",
+            Self::Overlap(_) => "commands of an indirect command buffer",
             Self::Barrier | Self::BarrierFor(_) => "a barrier",
             Self::UpdateFence(_) => "an update of a fence",
             Self::WaitForFence(_) => "a wait for a fence",

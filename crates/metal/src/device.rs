@@ -1,14 +1,18 @@
 //! The device: what it says about itself, and what it makes.
 
+use crate::archive;
 use crate::counters;
 use crate::encoder::Size;
+use crate::indirect;
 use crate::library;
 use crate::plain;
 use crate::queue;
 use crate::report::wrong_use;
 use crate::resource::{self, ALLOCATED, MAX_BUFFER};
+use crate::sampler;
 use crate::settings::settings;
 use crate::sync;
+use crate::texture;
 use assay_foundation::collections::array;
 use assay_foundation::string::{string, text};
 use assay_foundation::{files, set_error};
@@ -205,14 +209,20 @@ class! {
         library::reflect(made, reflection);
         made
     }
-    - "newBinaryArchiveWithDescriptor:error:" "@@:@^@" (this, _descriptor: Id, error: *mut Id) -> Id { missing(error, "binary archives") }
+    - "newBinaryArchiveWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, error: *mut Id) -> Id { archive::archive(descriptor, error).into_owned() }
     - "newDynamicLibrary:error:" "@@:@^@" (this, _library: Id, error: *mut Id) -> Id { missing(error, "dynamic libraries") }
-    - "newLogStateWithDescriptor:error:" "@@:@^@" (this, _descriptor: Id, error: *mut Id) -> Id { missing(error, "log states") }
+    - "newLogStateWithDescriptor:error:" "@@:@^@" (this, _descriptor: Id, error: *mut Id) -> Id {
+        assay_foundation::no_error(error);
+        archive::LOG_STATE.make(archive::LogState::default()).into_owned()
+    }
     - "newCounterSampleBufferWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, error: *mut Id) -> Id { counters::sample_buffer(descriptor, error) }
-    - "newTextureWithDescriptor:" "@@:@" (this, _descriptor: Id) -> Id { missing(null_mut(), "textures") }
-    - "newSamplerStateWithDescriptor:" "@@:@" (this, _descriptor: Id) -> Id { missing(null_mut(), "samplers") }
-    - "newIndirectCommandBufferWithDescriptor:maxCommandCount:options:" "@@:@QQ" (this, _descriptor: Id, _count: u64, _options: u64) -> Id {
-        missing(null_mut(), "indirect command buffers")
+    - "newTextureWithDescriptor:" "@@:@" (this, descriptor: Id) -> Id { texture::texture(descriptor).into_owned() }
+    - "newSamplerStateWithDescriptor:" "@@:@" (this, descriptor: Id) -> Id { sampler::sampler(descriptor).into_owned() }
+    - "minimumLinearTextureAlignmentForPixelFormat:" "Q@:Q" (this, _format: u64) -> u64 { 16 }
+    - "minimumTextureBufferAlignmentForPixelFormat:" "Q@:Q" (this, _format: u64) -> u64 { 16 }
+    - "heapTextureSizeAndAlignWithDescriptor:" "{?=QQ}@:@" (this, descriptor: Id) -> [u64; 2] { texture::size_and_align(descriptor) }
+    - "newIndirectCommandBufferWithDescriptor:maxCommandCount:options:" "@@:@QQ" (this, descriptor: Id, count: usize, options: usize) -> Id {
+        indirect::indirect_commands(descriptor, count, options).into_owned()
     }
     - "newArgumentEncoderWithArguments:" "@@:@" (this, _arguments: Id) -> Id { missing(null_mut(), "argument encoders") }
     - "newRenderPipelineStateWithDescriptor:error:" "@@:@^@" (this, _descriptor: Id, error: *mut Id) -> Id { missing(error, "render pipelines") }

@@ -2,10 +2,13 @@
 
 use crate::command::{Bound, Command, Dispatch, Extent};
 use crate::device;
+use crate::indirect::{INDIRECT_COMMANDS, IndirectCommands};
 use crate::library::{PIPELINE, Pipeline};
 use crate::report::{encoder_made, wrong_use};
 use crate::resource::{BUFFER, Buffer, lock};
+use crate::sampler::{SAMPLER, SamplerState};
 use crate::session::Session;
+use crate::texture::{TEXTURE, Texture};
 use assay_foundation::string::{Range, text};
 use assay_objc::root::NSOBJECT;
 use assay_objc::{Id, Strong, class};
@@ -32,11 +35,13 @@ impl Size {
 }
 
 /// What an encoder was told.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct State {
     pipeline: Strong,
     bound: BTreeMap<u32, Bound>,
     memory: BTreeMap<u32, u32>,
+    textures: BTreeMap<u32, Strong>,
+    samplers: BTreeMap<u32, Strong>,
 }
 
 /// A compute encoder.
@@ -51,6 +56,10 @@ pub struct Compute {
 
 /// Most indices of buffers, and of threadgroup memory.
 const BUFFERS: u64 = 31;
+/// Most indices of textures, and of samplers.
+const TEXTURES: u64 = 128;
+/// See above.
+const SAMPLERS: u64 = 16;
 /// Most bytes of `setBytes`.
 const INLINE: usize = 4096;
 /// Most bytes of threadgroup memory.
@@ -169,6 +178,37 @@ impl Compute {
             .insert(index as u32, Bound::Bytes(kept));
     }
 
+    unsafe fn set_texture(&self, texture: Id, index: u64) {
+        // SAFETY: the caller's texture is alive, or nil.
+        let (known, kept) = unsafe { (TEXTURE.state::<Texture>(texture), Strong::retain(texture)) };
+        set_object(
+            "setTexture",
+            TEXTURES,
+            known.is_some(),
+            kept,
+            index,
+            &mut lock(&self.state).textures,
+        );
+    }
+
+    unsafe fn set_sampler(&self, sampler: Id, index: u64) {
+        // SAFETY: the caller's sampler is alive, or nil.
+        let (known, kept) = unsafe {
+            (
+                SAMPLER.state::<SamplerState>(sampler),
+                Strong::retain(sampler),
+            )
+        };
+        set_object(
+            "setSamplerState",
+            SAMPLERS,
+            known.is_some(),
+            kept,
+            index,
+            &mut lock(&self.state).samplers,
+        );
+    }
+
     fn set_memory(&self, length: u64, index: u64) {
         if !length.is_multiple_of(16) {
             wrong_use(&format!(
@@ -185,7 +225,10 @@ impl Compute {
     }
 
     fn dispatch(&self, extent: Extent, threadgroup: Size) {
-        let state = lock(&self.state);
+        self.dispatch_with(&lock(&self.state), extent, threadgroup);
+    }
+
+    fn dispatch_with(&self, state: &State, extent: Extent, threadgroup: Size) {
         if state.pipeline.is_nil() {
             wrong_use("a dispatch without a pipeline; it does not run");
             return;
@@ -194,7 +237,7 @@ impl Compute {
         let pipeline = unsafe { PIPELINE.state::<Pipeline>(state.pipeline.id()) };
         let name = pipeline.map_or("", |pipeline| pipeline.name.as_str());
         if let Some(pipeline) = pipeline {
-            validate(pipeline, &state, threadgroup);
+            validate(pipeline, state, threadgroup);
         }
         let [x, y, z] = threadgroup.counts();
         let shown = || format!("{extent} in threadgroups of {x}×{y}×{z}");
@@ -218,12 +261,66 @@ impl Compute {
                 .iter()
                 .map(|(index, bytes)| (*index, *bytes))
                 .collect(),
+            textures: pairs(&state.textures),
+            samplers: pairs(&state.samplers),
             extent,
             threadgroup: threadgroup.counts(),
             origin,
         };
-        drop(state);
         self.session.add(Command::Dispatch(Box::new(command)));
+    }
+
+    /// Adds the commands of an indirect command buffer.
+    unsafe fn execute(&self, commands: Id, range: Range) {
+        // SAFETY: the caller's buffer is alive, or nil.
+        let Some(indirect) = (unsafe { INDIRECT_COMMANDS.state::<IndirectCommands>(commands) })
+        else {
+            return wrong_use("executeCommandsInBuffer: there is no indirect command buffer");
+        };
+        let own = lock(&self.state).clone();
+        self.session.add(Command::Overlap(true));
+        for command in indirect.commands(range) {
+            if command.has_barrier {
+                self.session.add(Command::Barrier);
+            }
+            let Some((extent, threadgroup)) = command.extent else {
+                continue;
+            };
+            let state = State {
+                pipeline: match indirect.inherits_pipeline {
+                    true => own.pipeline.clone(),
+                    false => command.pipeline,
+                },
+                bound: match indirect.inherits_buffers {
+                    true => own.bound.clone(),
+                    false => command.bound,
+                },
+                memory: command.memory,
+                ..own.clone()
+            };
+            self.dispatch_with(&state, extent, threadgroup);
+        }
+        self.session.add(Command::Overlap(false));
+    }
+
+    /// The same for a range that stands in a buffer, as it is now.
+    unsafe fn execute_range_in(&self, commands: Id, buffer: Id, offset: usize) {
+        // SAFETY: the caller's buffers are alive, or nil.
+        unsafe {
+            let known = BUFFER.state::<Buffer>(buffer);
+            let Some(known) = known.filter(|known| offset.saturating_add(8) <= known.length) else {
+                return wrong_use(
+                    "executeCommandsInBuffer: the range lies outside its buffer; nothing runs",
+                );
+            };
+            let [location, length] = known
+                .start()
+                .add(offset)
+                .cast::<[u32; 2]>()
+                .read_unaligned()
+                .map(|n| n as usize);
+            self.execute(commands, Range { location, length });
+        }
     }
 
     unsafe fn dispatch_indirect(&self, buffer: Id, offset: usize, threadgroup: Size) {
@@ -272,6 +369,36 @@ impl Compute {
     }
 }
 
+/// Binds a texture or sampler, or nothing for nil.
+fn set_object(
+    what: &str,
+    most: u64,
+    is_one: bool,
+    object: Strong,
+    index: u64,
+    all: &mut BTreeMap<u32, Strong>,
+) {
+    if index >= most {
+        return wrong_use(&format!("{what}: index {index}: expected less than {most}"));
+    }
+    if object.is_nil() {
+        all.remove(&(index as u32));
+    } else if is_one {
+        all.insert(index as u32, object);
+    } else {
+        wrong_use(&format!(
+            "{what}: what is given at index {index} is not one"
+        ));
+    }
+}
+
+fn pairs(objects: &BTreeMap<u32, Strong>) -> Vec<(u32, Strong)> {
+    objects
+        .iter()
+        .map(|(index, object)| (*index, object.clone()))
+        .collect()
+}
+
 /// Says what of a dispatch is over the limits of its pipeline or of the device.
 fn validate(pipeline: &Pipeline, state: &State, threadgroup: Size) {
     let [x, y, z] = threadgroup.counts().map(u64::from);
@@ -312,6 +439,16 @@ class! {
     - "setBuffers:offsets:withRange:" "v@:r^@r^Q{_NSRange=QQ}" (this, buffers: *const Id, offsets: *const usize, range: Range) {
         this.set_buffers(buffers, offsets, range);
     }
+    - "setTexture:atIndex:" "v@:@Q" (this, texture: Id, index: u64) { this.set_texture(texture, index); }
+    - "setTextures:withRange:" "v@:r^@{_NSRange=QQ}" (this, textures: *const Id, range: Range) {
+        if textures.is_null() { return wrong_use("setTextures: the array must not be null"); }
+        for at in 0..range.length { this.set_texture(*textures.add(at), (range.location + at) as u64); }
+    }
+    - "setSamplerState:atIndex:" "v@:@Q" (this, sampler: Id, index: u64) { this.set_sampler(sampler, index); }
+    - "setSamplerStates:withRange:" "v@:r^@{_NSRange=QQ}" (this, samplers: *const Id, range: Range) {
+        if samplers.is_null() { return wrong_use("setSamplerStates: the array must not be null"); }
+        for at in 0..range.length { this.set_sampler(*samplers.add(at), (range.location + at) as u64); }
+    }
     - "setThreadgroupMemoryLength:atIndex:" "v@:QQ" (this, length: u64, index: u64) { this.set_memory(length, index); }
     - "dispatchThreadgroups:threadsPerThreadgroup:" "v@:{?=QQQ}{?=QQQ}" (this, groups: Size, threadgroup: Size) {
         this.dispatch(Extent::Groups(groups.counts()), threadgroup);
@@ -322,6 +459,10 @@ class! {
     - "dispatchThreadgroupsWithIndirectBuffer:indirectBufferOffset:threadsPerThreadgroup:" "v@:@Q{?=QQQ}"
       (this, buffer: Id, offset: usize, threadgroup: Size) {
         this.dispatch_indirect(buffer, offset, threadgroup);
+    }
+    - "executeCommandsInBuffer:withRange:" "v@:@{_NSRange=QQ}" (this, commands: Id, range: Range) { this.execute(commands, range); }
+    - "executeCommandsInBuffer:indirectBuffer:indirectBufferOffset:" "v@:@@Q" (this, commands: Id, buffer: Id, offset: usize) {
+        this.execute_range_in(commands, buffer, offset);
     }
     - "memoryBarrierWithScope:" "v@:Q" (this, scope: u64) { this.barrier(scope); }
     - "memoryBarrierWithResources:count:" "v@:r^@Q" (this, resources: *const Id, count: usize) { this.barrier_for(resources, count); }

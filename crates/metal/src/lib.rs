@@ -4,8 +4,10 @@
 //! program ──objc_msgSend──▶ classes of this crate ──commit──▶ a thread per queue ──▶ assay-device's kernels
 //! ```
 //!
-//! - `device` makes everything; `library` has libraries, functions and pipelines, `resource` buffers and heaps, `sync` events and
-//!   fences, `queue` queues and command buffers, `encoder` what encodes a `command`, `run` what becomes of it, `plain` descriptors;
+//! - `device` makes everything; `address` knows where memory is for kernels; `library` has libraries, functions and pipelines, `resource` buffers and heaps,
+//!   `texture` and `sampler` what they are called, `sync` events and
+//!   fences, `queue` queues and command buffers, `encoder` what encodes a `command`, `indirect` commands that are
+//!   executed often, `run` what becomes of it, `plain` descriptors;
 //! - `reflection` says what kernels bind and which function constants they declare, `counters` has timestamps of encoders, `figures`
 //!   what tests ask the runtime about itself;
 //! - `record` writes what is encoded to a file, for `assay trace`;
@@ -24,12 +26,15 @@
 // The functions of the C ABI are documented by what they implement; their contract is Apple's.
 #![allow(non_snake_case, clippy::missing_safety_doc)]
 
+mod address;
+pub mod archive;
 pub mod blit;
 mod command;
 pub mod counters;
 pub mod device;
 pub mod encoder;
 pub mod figures;
+pub mod indirect;
 pub mod library;
 mod order;
 pub mod plain;
@@ -39,11 +44,15 @@ pub mod reflection;
 pub mod report;
 pub mod resource;
 mod run;
+pub mod sampler;
+pub mod service;
 mod session;
 pub mod settings;
 mod stack;
 mod suppress;
 pub mod sync;
+mod texel_copy;
+pub mod texture;
 
 use assay_objc::Declaration;
 
@@ -57,6 +66,10 @@ pub fn classes() -> Vec<&'static Declaration> {
         &resource::BUFFER,
         &resource::HEAP,
         &resource::RESIDENCY_SET,
+        &texture::TEXTURE,
+        &sampler::SAMPLER,
+        &archive::ARCHIVE,
+        &archive::LOG_STATE,
         &sync::EVENT,
         &sync::FENCE,
         &sync::LISTENER,
@@ -74,6 +87,8 @@ pub fn classes() -> Vec<&'static Declaration> {
         &queue::QUEUE,
         &queue::COMMAND_BUFFER,
         &encoder::COMPUTE,
+        &indirect::INDIRECT_COMMANDS,
+        &indirect::INDIRECT_COMMAND,
         &blit::BLIT,
     ];
     all.extend(plain::CLASSES);

@@ -6,6 +6,7 @@ use crate::record;
 use crate::reflection;
 use crate::report::{log, wrong_use};
 use crate::resource::lock;
+use crate::service;
 use crate::settings::{cache, settings};
 use assay_device::CpuKernel;
 use assay_foundation::collections::{array, pairs};
@@ -17,7 +18,7 @@ use assay_objc::{Bool, Id, Strong, class};
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 /// The clang of this machine, found once.
@@ -37,6 +38,18 @@ fn clang() -> Result<&'static Clang, String> {
         .get_or_init(find)
         .as_ref()
         .ok_or_else(|| missing.to_owned())
+}
+
+/// Who makes machine code of kernels that run long; nobody if it is switched off or there is no clang.
+fn native() -> Option<Arc<assay_native::Compiler>> {
+    static NATIVE: OnceLock<Option<Arc<assay_native::Compiler>>> = OnceLock::new();
+    let find = || {
+        let found = &clang().ok().filter(|_| settings().native)?.program;
+        let before = found.arguments.iter().map(Into::into).collect();
+        let compiler = assay_native::Compiler::new(&found.program, before);
+        Some(Arc::new(compiler.with_cache(cache().join("native"))))
+    };
+    NATIVE.get_or_init(find).clone()
 }
 
 /// Compiled code, and its source if it came from one.
@@ -80,7 +93,7 @@ impl Library {
     }
 }
 
-fn compile(text: &str, options: &SourceOptions) -> Result<assay_front::Library, String> {
+pub(crate) fn compile(text: &str, options: &SourceOptions) -> Result<assay_front::Library, String> {
     let source = Source {
         path: Path::new("program_source"),
         text: text.as_bytes(),
@@ -187,6 +200,10 @@ pub(crate) fn of_bytes(bytes: Vec<u8>, error: *mut Id) -> Id {
 }
 
 fn compiled(bytes: Vec<u8>, path: Option<PathBuf>, error: *mut Id) -> Id {
+    if let Some((source, options)) = service::source(&bytes) {
+        let front = compile(&source, &options);
+        return make(front, Some((source, options)), None, error);
+    }
     let bytes = Bytes::from(bytes);
     let front = assay_front::Library::open(&bytes);
     let front = front.map_err(|why| why.to_string());
@@ -273,7 +290,7 @@ class! {
 #[derive(Debug, Default)]
 pub struct Function {
     library: Strong,
-    name: String,
+    pub(crate) name: String,
     constants: Vec<GivenConstant>,
     label: Mutex<Strong>,
 }
@@ -411,6 +428,11 @@ impl Pipeline {
         Some(line.trim().chars().take(160).collect())
     }
 
+    /// Returns true if indirect command buffers may use it.
+    pub(crate) fn is_indirect(&self) -> bool {
+        self.indirect
+    }
+
     /// Bytes of threadgroup memory of the kernel itself.
     pub(crate) fn threadgroup_memory(&self) -> u64 {
         self.facts(|facts| u64::from(facts.threadgroup_memory))
@@ -516,8 +538,14 @@ fn prepare(function: &Function) -> Result<Pipeline, String> {
     let library = unsafe { LIBRARY.state::<Library>(function.library.id()) };
     let library = library.ok_or("the library is gone")?;
     let front = library.front.as_ref().ok_or("the library is empty")?;
-    let (plain, open) = CpuKernel::forgiving(front, &function.name, &function.constants, None)
+    // What is checked is run by the checker alone.
+    let native = native().filter(|_| !settings().check);
+    let (name, constants) = (&function.name, &function.constants);
+    let (plain, open) = CpuKernel::forgiving(front, name, constants, None, native.is_some())
         .map_err(|why| why.to_string())?;
+    if let Some(native) = native {
+        plain.make_native_later(native);
+    }
     for name in open {
         wrong_use(&format!(
             "{}: function constant {name} has no value; it is taken as zero",
@@ -531,6 +559,7 @@ fn prepare(function: &Function) -> Result<Pipeline, String> {
                 &function.name,
                 &function.constants,
                 Some(Checks::default()),
+                false,
             );
             made.map_err(|why| wrong_use(&format!("{}: cannot be checked: {why}", function.name)))
                 .ok()

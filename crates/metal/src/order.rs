@@ -113,6 +113,8 @@ pub(crate) struct Pass {
     number: u64,
     before: Before,
     is_concurrent: bool,
+    /// What runs now is concurrent although the pass is not.
+    overlaps: bool,
     /// What ran in it since the last barrier, if it is concurrent.
     window: Vec<Past>,
 }
@@ -222,7 +224,7 @@ impl Course {
     /// Returns true if what a dispatch of the pass touches may need an order that is not there: tracked resources of one queue in an
     /// encoder that is not concurrent need none.
     pub(crate) fn is_wanted(&self, has_untracked: impl FnOnce() -> bool) -> bool {
-        self.pass.is_concurrent || QUEUES.load(Relaxed) > 1 || has_untracked()
+        self.pass.is_concurrent || self.pass.overlaps || QUEUES.load(Relaxed) > 1 || has_untracked()
     }
 
     /// The number of the last pass that ran.
@@ -247,8 +249,17 @@ impl Course {
             number,
             before: Before { clock, passes },
             is_concurrent,
+            overlaps: false,
             window: Vec::new(),
         };
+    }
+
+    /// Commands of an indirect command buffer begin, which are concurrent, or end.
+    pub(crate) fn overlap(&mut self, does: bool) {
+        if !self.pass.is_concurrent {
+            self.barrier();
+        }
+        self.pass.overlaps = does;
     }
 
     /// The command buffer's work ends.
@@ -382,7 +393,7 @@ impl Course {
             untracked,
             origin: work.origin,
         };
-        if pass.is_concurrent {
+        if pass.is_concurrent || pass.overlaps {
             pass.window.push(past);
         } else {
             known.size += past.size();

@@ -294,6 +294,10 @@ descriptors! {
         7 "resourceOptions" "setResourceOptions:" unsigned 0;
         8 "storageMode" "setStorageMode:" unsigned 0;
         9 "usage" "setUsage:" unsigned 1;
+        10 "sampleCount" "setSampleCount:" unsigned 1;
+        11 "cpuCacheMode" "setCpuCacheMode:" unsigned 0;
+        12 "hazardTrackingMode" "setHazardTrackingMode:" unsigned 0;
+        13 "allowGPUOptimizedContents" "setAllowGPUOptimizedContents:" bool 1;
     }
     SAMPLER_DESCRIPTOR "MTLSamplerDescriptor" {
         0 "label" "setLabel:" copy;
@@ -343,6 +347,27 @@ const CONVENIENCE: &[(&Declaration, &[MethodRow])] = &[
         &ARGUMENT_DESCRIPTOR,
         assay_objc::methods! { Fields; + "argumentDescriptor" "@@:" (this) -> Id { new(this) } },
     ),
+    (
+        &TEXTURE_DESCRIPTOR,
+        assay_objc::methods! { Fields;
+            + "texture2DDescriptorWithPixelFormat:width:height:mipmapped:" "@@:QQQB" (this, format: u64, width: u64, height: u64, has_levels: Bool) -> Id {
+                let levels = if has_levels.get() { u64::from(64 - width.max(height).max(1).leading_zeros()) } else { 1 };
+                texture_of(this, [2, format, width, height, levels])
+            }
+            + "textureCubeDescriptorWithPixelFormat:size:mipmapped:" "@@:QQB" (this, format: u64, size: u64, has_levels: Bool) -> Id {
+                let levels = if has_levels.get() { u64::from(64 - size.max(1).leading_zeros()) } else { 1 };
+                texture_of(this, [5, format, size, size, levels])
+            }
+            + "textureBufferDescriptorWithPixelFormat:width:resourceOptions:usage:" "@@:QQQQ" (this, format: u64, width: u64, options: u64, usage: u64) -> Id {
+                let made = texture_of(this, [9, format, width, 1, 1]);
+                if let Some(fields) = TEXTURE_DESCRIPTOR.state::<Fields>(made) {
+                    fields.set_word(7, 0, options);
+                    fields.set_word(9, 1, usage);
+                }
+                made
+            }
+        },
+    ),
     // The math mode decides; the older switch is the same as its fast mode.
     (
         &COMPILE_OPTIONS,
@@ -364,6 +389,26 @@ const CONVENIENCE: &[(&Declaration, &[MethodRow])] = &[
 unsafe fn new(class: Id) -> Id {
     // SAFETY: the receiver of a class method is a class.
     unsafe { Strong::owned(assay_objc::pool::objc_opt_new(class.cast())).autoreleased() }
+}
+
+/// A descriptor of a texture with type, format, width, height and levels.
+unsafe fn texture_of(class: Id, [kind, format, width, height, levels]: [u64; 5]) -> Id {
+    // SAFETY: the receiver of a class method is a class.
+    unsafe {
+        let made = new(class);
+        if let Some(fields) = TEXTURE_DESCRIPTOR.state::<Fields>(made) {
+            for (at, default, value) in [
+                (0, 2, kind),
+                (1, 70, format),
+                (2, 1, width),
+                (3, 1, height),
+                (5, 1, levels),
+            ] {
+                fields.set_word(at, default, value);
+            }
+        }
+        made
+    }
 }
 
 /// Adds the methods of properties to their classes.

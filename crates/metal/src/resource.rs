@@ -1,15 +1,17 @@
 //! Buffers, heaps and residency sets.
 
+use crate::address::Allocation;
 use crate::device;
 use crate::report::wrong_use;
+use crate::texture;
 use assay_foundation::string::{Range, string};
 use assay_objc::block::{Block, Callback};
 use assay_objc::root::NSOBJECT;
 use assay_objc::{Id, Strong, class};
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -50,7 +52,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    fn new(bytes: usize) -> Option<Self> {
+    pub(crate) fn new(bytes: usize) -> Option<Self> {
         const READ_WRITE: i32 = 3;
         const PRIVATE_ANONYMOUS: i32 = 0x22;
         let bytes = bytes.max(1).checked_next_multiple_of(PAGE)?;
@@ -62,6 +64,12 @@ impl Pages {
         }
         ALLOCATED.fetch_add(bytes, Relaxed);
         Some(Self { start, bytes })
+    }
+}
+
+impl Pages {
+    pub(crate) fn start(&self) -> usize {
+        self.start
     }
 }
 
@@ -79,9 +87,9 @@ impl Drop for Pages {
     }
 }
 
-/// What a buffer's memory is.
+/// What an allocation's memory is.
 #[derive(Debug, Default)]
-enum Memory {
+pub(crate) enum Memory {
     #[default]
     None,
     Own(Pages),
@@ -89,13 +97,29 @@ enum Memory {
     Lent {
         _done: Option<Deallocator>,
     },
-    /// Part of a heap.
-    Heap,
+    /// Part of another allocation, which it keeps.
+    Part {
+        _of: Arc<Allocation>,
+    },
+    /// Part of a heap, which it keeps.
+    Heap {
+        _pages: Arc<Pages>,
+    },
+}
+
+impl Memory {
+    /// Bytes of its pages, if they are its own.
+    pub(crate) fn bytes(&self) -> Option<usize> {
+        match self {
+            Self::Own(pages) => Some(pages.bytes),
+            _ => None,
+        }
+    }
 }
 
 /// Tells the program that its memory is no longer needed, when dropped.
 #[derive(Debug)]
-struct Deallocator {
+pub(crate) struct Deallocator {
     block: Callback,
     start: usize,
     length: usize,
@@ -115,21 +139,13 @@ impl Drop for Deallocator {
 /// A buffer.
 #[derive(Debug, Default)]
 pub struct Buffer {
-    start: usize,
     pub(crate) length: usize,
-    memory: Memory,
+    pub(crate) allocation: Arc<Allocation>,
     options: usize,
     heap: Strong,
     heap_offset: usize,
-    /// Says which buffer it is in `gpuAddress`.
-    number: u64,
-    pub(crate) label: Mutex<Strong>,
     purgeable: AtomicUsize,
 }
-
-static NUMBERS: AtomicU64 = AtomicU64::new(1);
-/// Where a buffer's number stands in an address; the offset is below.
-const NUMBER_AT: u32 = 40;
 
 impl Buffer {
     /// Which buffer it is.
@@ -138,15 +154,12 @@ impl Buffer {
     }
 
     pub(crate) fn start(&self) -> *mut u8 {
-        self.start as *mut u8
+        self.allocation.start as *mut u8
     }
 
-    /// Bytes that a kernel can access without touching other memory: up to the end of its pages.
+    /// Bytes that a kernel can access without touching other memory.
     pub(crate) fn reachable(&self) -> usize {
-        match &self.memory {
-            Memory::Own(pages) => pages.bytes,
-            _ => self.length,
-        }
+        self.allocation.reachable()
     }
 
     fn contents(&self) -> *mut u8 {
@@ -184,7 +197,7 @@ impl Buffer {
 
     /// The addresses of its bytes.
     pub(crate) fn range(&self) -> std::ops::Range<u64> {
-        let start = self.start as u64;
+        let start = self.allocation.start as u64;
         start..start.saturating_add(self.length as u64)
     }
 
@@ -199,12 +212,7 @@ impl Buffer {
     }
 
     pub(crate) fn name(&self) -> String {
-        // SAFETY: a label is a string or nil.
-        let label = unsafe { assay_foundation::text(lock(&self.label).id()) };
-        match label.is_empty() {
-            true => format!("buffer of {} bytes", self.length),
-            false => format!("buffer \"{label}\" of {} bytes", self.length),
-        }
+        self.allocation.name()
     }
 
     /// The storage mode in the options: 2 is private.
@@ -213,10 +221,16 @@ impl Buffer {
     }
 }
 
-fn make(buffer: Buffer) -> Strong {
-    let number = NUMBERS.fetch_add(1, Relaxed);
+/// A buffer over memory, as the rest says it.
+fn make((start, length): (usize, usize), memory: Memory, rest: Buffer) -> Strong {
     // SAFETY: `Buffer` is the state of the class.
-    unsafe { BUFFER.make(Buffer { number, ..buffer }) }
+    unsafe {
+        BUFFER.make(Buffer {
+            length,
+            allocation: Allocation::new(start, length, memory),
+            ..rest
+        })
+    }
 }
 
 /// A new buffer with pages of its own; nil if it is too long or there is no memory.
@@ -234,13 +248,14 @@ pub(crate) fn buffer(length: usize, options: usize) -> Strong {
     }
     match Pages::new(length) {
         None => Strong::nil(),
-        Some(pages) => make(Buffer {
-            start: pages.start,
-            length,
-            memory: Memory::Own(pages),
-            options,
-            ..Buffer::default()
-        }),
+        Some(pages) => make(
+            (pages.start, length),
+            Memory::Own(pages),
+            Buffer {
+                options,
+                ..Buffer::default()
+            },
+        ),
     }
 }
 
@@ -293,13 +308,14 @@ pub(crate) unsafe fn buffer_over(
         start: start as usize,
         length,
     });
-    make(Buffer {
-        start: start as usize,
-        length,
-        memory: Memory::Lent { _done },
-        options,
-        ..Buffer::default()
-    })
+    make(
+        (start as usize, length),
+        Memory::Lent { _done },
+        Buffer {
+            options,
+            ..Buffer::default()
+        },
+    )
 }
 
 class! {
@@ -307,10 +323,10 @@ class! {
     pub BUFFER = "AssayMTLBuffer": NSOBJECT, Buffer, ["MTLBuffer", "MTLResource", "MTLAllocation"];
     - "length" "Q@:" (this) -> usize { this.length }
     - "contents" "^v@:" (this) -> *mut u8 { this.contents() }
-    - "gpuAddress" "Q@:" (this) -> u64 { this.number << NUMBER_AT }
+    - "gpuAddress" "Q@:" (this) -> u64 { this.allocation.address() }
     - "didModifyRange:" "v@:{_NSRange=QQ}" (this, range: Range) { this.did_modify(range); }
-    - "label" "@@:" (this) -> Id { lock(&this.label).clone().autoreleased() }
-    - "setLabel:" "v@:@" (this, label: Id) { *lock(&this.label) = string(assay_foundation::text(label)); }
+    - "label" "@@:" (this) -> Id { lock(&this.allocation.label).clone().autoreleased() }
+    - "setLabel:" "v@:@" (this, label: Id) { *lock(&this.allocation.label) = string(assay_foundation::text(label)); }
     - "device" "@@:" (this) -> Id { device::shared() }
     - "allocatedSize" "Q@:" (this) -> usize { this.reachable() }
     - "storageMode" "Q@:" (this) -> usize { this.storage() }
@@ -328,9 +344,8 @@ class! {
     }
     - "addDebugMarker:range:" "v@:@{_NSRange=QQ}" (this, _marker: Id, _range: Range) { }
     - "removeAllDebugMarkers" "v@:" (this) { }
-    - "newTextureWithDescriptor:offset:bytesPerRow:" "@@:@QQ" (this, _descriptor: Id, _offset: usize, _row: usize) -> Id {
-        wrong_use("textures are not available: newTextureWithDescriptor:offset:bytesPerRow: answers nil");
-        null_mut()
+    - "newTextureWithDescriptor:offset:bytesPerRow:" "@@:@QQ" (this, descriptor: Id, offset: usize, row: usize) -> Id {
+        texture::texture_of_buffer(this.id, descriptor, offset, row).into_owned()
     }
 }
 
@@ -339,7 +354,7 @@ class! {
 pub struct Heap {
     size: usize,
     options: usize,
-    placed: Option<Pages>,
+    placed: Option<Arc<Pages>>,
     used: AtomicUsize,
     label: Mutex<Strong>,
 }
@@ -360,7 +375,7 @@ pub(crate) fn heap(size: usize, options: usize, placement: bool) -> Strong {
         wrong_use("newHeapWithDescriptor: the size is zero");
         return Strong::nil();
     }
-    let placed = if placement { Pages::new(size) } else { None };
+    let placed = placement.then(|| Pages::new(size).map(Arc::new)).flatten();
     if placement && placed.is_none() {
         return Strong::nil();
     }
@@ -393,6 +408,7 @@ class! {
     - "setPurgeableState:" "Q@:Q" (this, _state: usize) -> usize { 2 }
     - "maxAvailableSizeWithAlignment:" "Q@:Q" (this, _alignment: usize) -> usize { this.size.saturating_sub(this.used.load(Relaxed)) }
     - "newBufferWithLength:options:" "@@:QQ" (this, length: usize, options: usize) -> Id { this.buffer(this.id, length, options).into_owned() }
+    - "newTextureWithDescriptor:" "@@:@" (this, descriptor: Id) -> Id { texture::texture(descriptor).into_owned() }
     - "newBufferWithLength:options:offset:" "@@:QQQ" (this, length: usize, options: usize, offset: usize) -> Id {
         this.buffer_at(this.id, length, options, offset).into_owned()
     }
@@ -424,15 +440,16 @@ impl Heap {
         let Some(pages) = Pages::new(length) else {
             return Strong::nil();
         };
-        make(Buffer {
-            start: pages.start,
-            length,
-            memory: Memory::Own(pages),
-            options,
-            // SAFETY: the receiver is alive.
-            heap: unsafe { Strong::retain(own) },
-            ..Buffer::default()
-        })
+        make(
+            (pages.start, length),
+            Memory::Own(pages),
+            Buffer {
+                options,
+                // SAFETY: the receiver is alive.
+                heap: unsafe { Strong::retain(own) },
+                ..Buffer::default()
+            },
+        )
     }
 
     /// A buffer at an offset that the program chooses.
@@ -448,16 +465,19 @@ impl Heap {
             .checked_add(length)
             .is_some_and(|end| end <= self.size);
         match &self.placed {
-            Some(pages) if fits => make(Buffer {
-                start: pages.start + offset,
-                length,
-                memory: Memory::Heap,
-                options,
-                // SAFETY: the receiver is alive.
-                heap: unsafe { Strong::retain(own) },
-                heap_offset: offset,
-                ..Buffer::default()
-            }),
+            Some(pages) if fits => make(
+                (pages.start + offset, length),
+                Memory::Heap {
+                    _pages: Arc::clone(pages),
+                },
+                Buffer {
+                    options,
+                    // SAFETY: the receiver is alive.
+                    heap: unsafe { Strong::retain(own) },
+                    heap_offset: offset,
+                    ..Buffer::default()
+                },
+            ),
             Some(_) => {
                 wrong_use(&format!(
                     "{what}: {length} bytes at offset {offset} of a heap of {}",

@@ -1,5 +1,6 @@
 //! What becomes of the commands of a command buffer, on the thread of its queue.
 
+use crate::address::{self, Allocation};
 use crate::command::{Bound, Command, Dispatch, Extent, Origin};
 use crate::counters;
 use crate::library::{PIPELINE, Pipeline};
@@ -7,8 +8,10 @@ use crate::order::{Course, Work};
 use crate::queue::event;
 use crate::report::{self, Told, dispatched, fault, log, wrong_dispatch};
 use crate::resource::{BUFFER, Buffer};
+use crate::sampler::{SAMPLER, SamplerState};
 use crate::settings::settings;
 use crate::sync::fence_number;
+use crate::texture::{TEXTURE, Texture};
 use assay_exec::{Bindings, Footprint, Grid, Limits};
 use assay_objc::Strong;
 use std::sync::Arc;
@@ -32,6 +35,7 @@ pub(crate) fn run(commands: &[Command], mut course: Option<&mut Course>) -> Resu
                     compare(course, footprint, buffers_of(command), origin);
                 }
             }
+            Command::Texels(copy) => copy.run(),
             Command::Sample(samples, index) => counters::sample(samples, *index),
             Command::Signal(object, value) => {
                 let Some(event) = event(object) else { continue };
@@ -61,6 +65,7 @@ pub(crate) fn run(commands: &[Command], mut course: Option<&mut Course>) -> Resu
 fn follow(command: &Command, course: &mut Course) {
     match command {
         Command::Begin(is_concurrent) => course.begin(*is_concurrent),
+        Command::Overlap(does) => course.overlap(*does),
         Command::Barrier => course.barrier(),
         Command::BarrierFor(ranges) => course.barrier_for(ranges),
         Command::UpdateFence(fence) => fence_number(fence)
@@ -249,9 +254,27 @@ fn threadgroup_slack(pipeline: &Pipeline, given: u32) -> u32 {
     ALL.saturating_sub(used).min(MOST) as u32
 }
 
-fn bind(dispatch: &Dispatch, pipeline: &Pipeline, exact: bool) -> Option<Bindings> {
+/// Makes all that has an address reachable for a kernel that follows addresses. What is given back keeps it.
+fn make_resident(bindings: &mut Bindings, exact: bool) -> Vec<Arc<Allocation>> {
+    let all = address::all();
+    for allocation in &all {
+        // SAFETY: the allocation is kept until the dispatch has run; the program does not touch it while the GPU works.
+        unsafe { allocation.make_resident(bindings, exact) };
+    }
+    all
+}
+
+fn bind(
+    dispatch: &Dispatch,
+    pipeline: &Pipeline,
+    exact: bool,
+) -> Option<(Bindings, Vec<Arc<Allocation>>)> {
     let (kernel, _) = pipeline.kernel()?;
     let mut bindings = Bindings::new();
+    let residents = match kernel.program().follows_pointers() {
+        true => make_resident(&mut bindings, exact),
+        false => Vec::new(),
+    };
     let mut owners: Vec<(usize, u32)> = Vec::new();
     for (index, bound) in &dispatch.bound {
         match bound {
@@ -271,6 +294,10 @@ fn bind(dispatch: &Dispatch, pipeline: &Pipeline, exact: bool) -> Option<Binding
                             known.name()
                         ),
                     );
+                }
+                if !residents.is_empty() && known.allocation.number() > 0 {
+                    bindings.share_resident(*index, known.allocation.number(), *offset as u64);
+                    continue;
                 }
                 let start = known.start() as usize;
                 let owner = owners.iter().find(|(known, _)| *known == start);
@@ -294,6 +321,7 @@ fn bind(dispatch: &Dispatch, pipeline: &Pipeline, exact: bool) -> Option<Binding
             }
         }
     }
+    bind_textures(dispatch, &mut bindings);
     let given: u32 = dispatch
         .memory
         .iter()
@@ -326,10 +354,59 @@ fn bind(dispatch: &Dispatch, pipeline: &Pipeline, exact: bool) -> Option<Binding
                 );
                 bindings.set_threadgroup_memory(index, 0);
             }
+            Place::Texture(index)
+                if !dispatch.textures.iter().any(|(known, _)| *known == index) =>
+            {
+                wrong_dispatch(
+                    &dispatch.origin,
+                    &format!("nothing is bound at texture index {index}; it does not run"),
+                );
+                return None;
+            }
+            Place::Sampler(index)
+                if !dispatch.samplers.iter().any(|(known, _)| *known == index) =>
+            {
+                wrong_dispatch(
+                    &dispatch.origin,
+                    &format!(
+                        "nothing is bound at sampler index {index}; a sampler by default is taken"
+                    ),
+                );
+                bindings.set_sampler(index, assay_texture::Sampler::default());
+            }
             _ => {}
         }
     }
-    Some(bindings)
+    Some((bindings, residents))
+}
+
+fn bind_textures(dispatch: &Dispatch, bindings: &mut Bindings) {
+    let mut owners: Vec<(usize, u32)> = Vec::new();
+    for (index, object) in &dispatch.textures {
+        // SAFETY: the command keeps the texture; the program does not touch it while the GPU works.
+        let bound = unsafe {
+            TEXTURE
+                .state::<Texture>(object.id())
+                .and_then(|texture| texture.bound())
+        };
+        let Some(bound) = bound else { continue };
+        match owners
+            .iter()
+            .find(|(known, _)| *known == object.id() as usize)
+        {
+            Some((_, owner)) => bindings.share_texture(*index, *owner),
+            None => {
+                bindings.set_texture(*index, bound);
+                owners.push((object.id() as usize, *index));
+            }
+        }
+    }
+    for (index, object) in &dispatch.samplers {
+        // SAFETY: the command keeps the sampler.
+        if let Some(state) = unsafe { SAMPLER.state::<SamplerState>(object.id()) } {
+            bindings.set_sampler(*index, state.sampler);
+        }
+    }
 }
 
 fn dispatch(dispatch: &Dispatch, course: Option<&mut Course>) -> Result<(), String> {
@@ -346,7 +423,7 @@ fn dispatch(dispatch: &Dispatch, course: Option<&mut Course>) -> Result<(), Stri
     let Some(grid) = grid(dispatch) else {
         return Ok(());
     };
-    let Some(mut bindings) = bind(dispatch, pipeline, checked) else {
+    let Some((mut bindings, _residents)) = bind(dispatch, pipeline, checked) else {
         return Ok(());
     };
     let start = Instant::now();

@@ -22,6 +22,8 @@ pub struct Settings {
     pub record: Option<PathBuf>,
     /// `ASSAY_METAL_NO_EXECUTE`: no kernel runs; copies and fills do.
     pub no_execute: bool,
+    /// `ASSAY_NATIVE` is not 0: dispatches that take long go on as machine code.
+    pub native: bool,
     zombies: bool,
     leaks: bool,
 }
@@ -47,6 +49,7 @@ pub fn settings() -> &'static Settings {
                 .filter(|path| !path.is_empty())
                 .map(PathBuf::from),
             no_execute: is_on("ASSAY_METAL_NO_EXECUTE"),
+            native: std::env::var_os("ASSAY_NATIVE").is_none_or(|value| value != "0"),
             zombies: is_on("ASSAY_METAL_ZOMBIES"),
             leaks: is_on("ASSAY_METAL_LEAKS"),
         }

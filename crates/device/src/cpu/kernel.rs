@@ -71,12 +71,14 @@ impl CpuKernel {
     }
 
     /// Makes a kernel ready as Metal does: values for function constants that the library does not have are ignored, and those
-    /// without a value are zero. Gives the names of the latter.
+    /// without a value are zero. Gives the names of the latter. With `native` it can become machine code
+    /// (`make_native_later`).
     pub fn forgiving(
         library: &assay_front::Library,
         function: &str,
         constants: &[Constant],
         checks: Option<Checks>,
+        native: bool,
     ) -> Result<(Self, Vec<String>), Error> {
         let kernel = library.kernel(function)?;
         let request = Request {
@@ -100,9 +102,13 @@ impl CpuKernel {
                 kernel.checked_program(&given, checks)?
             }
         };
+        #[cfg(not(feature = "native"))]
+        let _ = native;
         let options = assay_exec::Options {
             guards: checks.is_some(),
             pedantic: checks.is_some_and(|checks| checks.pedantic),
+            #[cfg(feature = "native")]
+            native,
             ..assay_exec::Options::default()
         };
         let program = Program::compile(&module, function, &options)?;
@@ -114,6 +120,12 @@ impl CpuKernel {
             device,
         };
         Ok((kernel, made.assumed))
+    }
+
+    /// Has dispatches that take long go on as machine code, made by a compiler in the background.
+    #[cfg(feature = "native")]
+    pub fn make_native_later(&self, compiler: std::sync::Arc<assay_native::Compiler>) {
+        self.program.make_native_later(compiler, super::WORTH);
     }
 
     /// What is known about the kernel.

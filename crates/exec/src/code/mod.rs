@@ -135,6 +135,8 @@ pub struct Program {
     pub(crate) in_turn: bool,
     /// The vector instructions its functions were chosen for.
     pub(crate) level: SimdLevel,
+    /// True if it uses a pointer or handle that it found in memory.
+    pub(crate) follows_pointers: bool,
     /// True if registers of inactive lanes can be read.
     pub(crate) reads_inactive: bool,
     /// Machine code, or what it can be made of.
@@ -151,6 +153,11 @@ impl Program {
     /// What a dispatch binds, in source order.
     pub fn arguments(&self) -> &[Argument] {
         &self.arguments
+    }
+
+    /// Returns true if the kernel uses pointers or handles that it finds in memory, such as those of argument buffers.
+    pub fn follows_pointers(&self) -> bool {
+        self.follows_pointers
     }
 
     /// The bindings the kernel cannot run without: arguments that nothing reads or writes are not among them.

@@ -34,8 +34,8 @@ use crate::simd::SimdLevel;
 use std::collections::HashMap;
 
 use assay_ssa::{
-    Binding, Function, GlobalData, IdMap, IdSet, Inst, Kernel, Location, Module, Space, Value,
-    ValueDef,
+    Binding, CastOp, Function, GlobalData, IdMap, IdSet, Inst, InstData, Kernel, Location, Module,
+    Space, Value, ValueDef,
 };
 
 /// How a kernel is compiled.
@@ -96,6 +96,26 @@ impl Program {
             Err(what) => Err(malformed(what)),
         }
     }
+}
+
+/// Returns true if a function finds pointers to memory of the device in memory, or makes them of integers.
+fn follows_pointers(function: &Function) -> bool {
+    let found = |inst: Inst| {
+        let made = match function.inst(inst) {
+            InstData::Load { .. } => true,
+            InstData::Cast { op, .. } => *op == CastOp::IntToPtr,
+            _ => false,
+        };
+        let space = function
+            .result(inst)
+            .and_then(|result| function.ty(result).space());
+        made && matches!(
+            space,
+            Some(Space::Device | Space::Constant | Space::Generic)
+        )
+    };
+    let mut blocks = function.blocks().iter();
+    blocks.any(|&block| function.insts(block).iter().any(|&inst| found(inst)))
 }
 
 pub(super) struct Compiler<'a> {
@@ -180,6 +200,7 @@ impl<'a> Compiler<'a> {
                 in_order: false,
                 in_turn: false,
                 level: options.simd,
+                follows_pointers: follows_pointers(function),
                 reads_inactive: false,
                 #[cfg(feature = "native")]
                 native: Default::default(),

@@ -103,6 +103,35 @@ static void barriers(void) {
   pair("the same dispatch again", ^(Encoder e, Buffer x, Buffer y, Buffer z) { whole(e, x, y); }, ^(Encoder e, Buffer x, Buffer y, Buffer z) { whole(e, x, y); });
 }
 
+// Two commands of an indirect command buffer: they are concurrent whatever the encoder is.
+static void indirect(void) {
+  const char *name = "indirect commands without setBarrier";
+  for (int ordered = 0; ordered < 2; ordered++) {
+    fprintf(stderr, "# %s%s\n", ordered ? "in order: " : "", name);
+    @autoreleasepool {
+      Commands commands = labelled([device newCommandQueue], name);
+      Buffer x = tracked(), y = tracked(), z = tracked();
+      MTLIndirectCommandBufferDescriptor *descriptor = [MTLIndirectCommandBufferDescriptor new];
+      descriptor.commandTypes = MTLIndirectCommandTypeConcurrentDispatch;
+      descriptor.inheritBuffers = NO;
+      descriptor.inheritPipelineState = YES;
+      id<MTLIndirectCommandBuffer> often = [device newIndirectCommandBufferWithDescriptor:descriptor maxCommandCount:2 options:0];
+      for (int n = 0; n < 2; n++) {
+        id<MTLIndirectComputeCommand> command = [often indirectComputeCommandAtIndex:n];
+        [command setKernelBuffer:n ? y : x offset:0 atIndex:0];
+        [command setKernelBuffer:n ? z : y offset:0 atIndex:1];
+        [command concurrentDispatchThreadgroups:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(32, 1, 1)];
+        if (ordered) [command setBarrier];
+      }
+      Encoder encoder = [commands computeCommandEncoder];
+      [encoder setComputePipelineState:copy];
+      [encoder executeCommandsInBuffer:often withRange:NSMakeRange(0, 2)];
+      [encoder endEncoding];
+      finish(commands);
+    }
+  }
+}
+
 // Dispatches that touch different numbers of one buffer, read the same, or add to one number need no order.
 static void apart(void) {
   fprintf(stderr, "# in order: parts of one buffer, common reads, common atomic operations\n");
@@ -239,6 +268,7 @@ int main(void) {
     }
     barriers();
     apart();
+    indirect();
     fences();
     queues();
   }

@@ -17,6 +17,7 @@ pub(super) const NAMES: &[&str] = &[
     "IOKit",
     "MetalKit",
     "QuartzCore",
+    "MTLCompiler",
     "System",
     "dispatch",
     "gnustep-base",

@@ -41,6 +41,8 @@ const FILES: &[(&str, &str)] = files! {
     "include/Foundation/Foundation.h"
     "include/IOSurface/IOSurfaceRef.h"
     "include/Metal/MTLDevice.h"
+    "include/Metal/MTLIndirectCommandBuffer.h"
+    "include/Metal/MTLTexture.h"
     "include/Metal/Metal.h"
     "include/MetalKit/MetalKit.h"
     "include/QuartzCore/QuartzCore.h"

@@ -127,7 +127,7 @@ enum { MTLCaptureDestinationDeveloperTools = 1, MTLCaptureDestinationGPUTraceDoc
 #ifdef __OBJC__
 @protocol MTLDevice, MTLLibrary, MTLFunction, MTLCommandQueue, MTLCommandBuffer, MTLCommandEncoder, MTLComputeCommandEncoder,
     MTLBlitCommandEncoder, MTLBuffer, MTLComputePipelineState, MTLEvent, MTLSharedEvent, MTLFence, MTLHeap, MTLResource,
-    MTLResidencySet, MTLCaptureScope, MTLTexture, MTLIndirectCommandBuffer, MTLAllocation;
+    MTLResidencySet, MTLCaptureScope, MTLTexture, MTLSamplerState, MTLIndirectCommandBuffer, MTLBinaryArchive, MTLAllocation;
 typedef void (^MTLCommandBufferHandler)(id<MTLCommandBuffer> buffer);
 typedef void (^MTLNewLibraryCompletionHandler)(id<MTLLibrary> library, NSError *error);
 typedef void (^MTLNewComputePipelineStateCompletionHandler)(id<MTLComputePipelineState> pipeline, NSError *error);
@@ -226,11 +226,14 @@ typedef MTLComputePipelineReflection *MTLAutoreleasedComputePipelineReflection;
 @property(readonly) NSUInteger heapOffset;
 - (MTLPurgeableState)setPurgeableState:(MTLPurgeableState)state;
 @end
+#include <Metal/MTLTexture.h>
+#include <Metal/MTLIndirectCommandBuffer.h>
 @protocol MTLBuffer <MTLResource>
 @property(readonly) NSUInteger length;
 @property(readonly) void *contents;
 @property(readonly) uint64_t gpuAddress;
 - (void)didModifyRange:(NSRange)range;
+- (id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor offset:(NSUInteger)offset bytesPerRow:(NSUInteger)row;
 @end
 @protocol MTLHeap <MTLAllocation>
 @property(copy) NSString *label;
@@ -303,6 +306,9 @@ typedef MTLComputePipelineReflection *MTLAutoreleasedComputePipelineReflection;
 - (void)setBufferOffset:(NSUInteger)offset atIndex:(NSUInteger)index;
 - (void)setBuffers:(const id<MTLBuffer> __unsafe_unretained *)buffers offsets:(const NSUInteger *)offsets withRange:(NSRange)range;
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index;
+- (void)setTexture:(id<MTLTexture>)texture atIndex:(NSUInteger)index;
+- (void)setSamplerState:(id<MTLSamplerState>)sampler atIndex:(NSUInteger)index;
+- (void)executeCommandsInBuffer:(id<MTLIndirectCommandBuffer>)commands withRange:(NSRange)range;
 - (void)dispatchThreadgroups:(MTLSize)groups threadsPerThreadgroup:(MTLSize)threadgroup;
 - (void)dispatchThreads:(MTLSize)threads threadsPerThreadgroup:(MTLSize)threadgroup;
 - (void)dispatchThreadgroupsWithIndirectBuffer:(id<MTLBuffer>)buffer indirectBufferOffset:(NSUInteger)offset threadsPerThreadgroup:(MTLSize)threadgroup;
@@ -317,6 +323,9 @@ typedef MTLComputePipelineReflection *MTLAutoreleasedComputePipelineReflection;
 @protocol MTLBlitCommandEncoder <MTLCommandEncoder>
 - (void)fillBuffer:(id<MTLBuffer>)buffer range:(NSRange)range value:(uint8_t)value;
 - (void)copyFromBuffer:(id<MTLBuffer>)from sourceOffset:(NSUInteger)at toBuffer:(id<MTLBuffer>)to destinationOffset:(NSUInteger)toAt size:(NSUInteger)size;
+- (void)copyFromBuffer:(id<MTLBuffer>)from sourceOffset:(NSUInteger)at sourceBytesPerRow:(NSUInteger)row sourceBytesPerImage:(NSUInteger)image sourceSize:(MTLSize)size toTexture:(id<MTLTexture>)to destinationSlice:(NSUInteger)slice destinationLevel:(NSUInteger)level destinationOrigin:(MTLOrigin)origin;
+- (void)copyFromTexture:(id<MTLTexture>)from sourceSlice:(NSUInteger)slice sourceLevel:(NSUInteger)level sourceOrigin:(MTLOrigin)origin sourceSize:(MTLSize)size toBuffer:(id<MTLBuffer>)to destinationOffset:(NSUInteger)at destinationBytesPerRow:(NSUInteger)row destinationBytesPerImage:(NSUInteger)image;
+- (void)resetCommandsInBuffer:(id<MTLIndirectCommandBuffer>)commands withRange:(NSRange)range;
 - (void)synchronizeResource:(id<MTLResource>)resource;
 - (void)updateFence:(id<MTLFence>)fence;
 - (void)waitForFence:(id<MTLFence>)fence;
@@ -377,6 +386,10 @@ typedef MTLComputePipelineReflection *MTLAutoreleasedComputePipelineReflection;
 - (MTLSizeAndAlign)heapBufferSizeAndAlignWithLength:(NSUInteger)length options:(MTLResourceOptions)options;
 - (id<MTLHeap>)newHeapWithDescriptor:(MTLHeapDescriptor *)descriptor;
 - (id<MTLResidencySet>)newResidencySetWithDescriptor:(MTLResidencySetDescriptor *)descriptor error:(NSError **)error;
+- (id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor;
+- (id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor *)descriptor;
+- (id<MTLIndirectCommandBuffer>)newIndirectCommandBufferWithDescriptor:(MTLIndirectCommandBufferDescriptor *)descriptor maxCommandCount:(NSUInteger)count options:(MTLResourceOptions)options;
+- (id<MTLBinaryArchive>)newBinaryArchiveWithDescriptor:(MTLBinaryArchiveDescriptor *)descriptor error:(NSError **)error;
 - (id<MTLEvent>)newEvent;
 - (id<MTLSharedEvent>)newSharedEvent;
 - (id<MTLFence>)newFence;
