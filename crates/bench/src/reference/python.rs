@@ -81,12 +81,25 @@ pub fn interpreter(module: &str) -> Option<PathBuf> {
         }
     };
     candidates.into_iter().find(|python| {
-        let mut probe = Command::new(python);
-        probe.args(["-c", &format!("import {module}")]);
+        let mut probe = inline(python, &format!("import {module}"));
         let probe = probe.stdin(Stdio::null()).stdout(Stdio::null());
         let status = probe.stderr(Stdio::null()).status();
         status.is_ok_and(|status| status.success())
     })
+}
+
+/// Python with a line of its own. It looks for modules in the folder where it stands first, which may be a stranger's:
+/// it stands at the root.
+pub fn inline(python: &Path, line: &str) -> Command {
+    // A name without a folder is looked for on the path.
+    let is_path = python.components().count() > 1;
+    let whole = std::path::absolute(python).ok().filter(|_| is_path);
+    let mut command = Command::new(whole.unwrap_or_else(|| python.to_owned()));
+    command.args(["-c", line]);
+    if cfg!(unix) {
+        command.current_dir("/");
+    }
+    command
 }
 
 /// Starts an oracle: the text of a Python file that defines `oracle(…)`.
@@ -125,4 +138,19 @@ pub fn start(python: &Path, use_: Use, folder: &Path) -> Result<Process, Error> 
     command.args(use_.compiled.then_some("--compiled"));
     command.args(use_.cpu.then_some("--cpu"));
     Process::start(command, folder)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_not_looked_for_where_this_program_stands() {
+        let line = "import os, sys; print(os.getcwd(), sys.path[0] in ('', '/'))";
+        let output = inline(Path::new("python3"), line).output();
+        // Not every machine has one.
+        let Ok(output) = output else { return };
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.starts_with("/ "), "{said}");
+    }
 }

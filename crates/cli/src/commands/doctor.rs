@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::failure::{CommandResult, Outcome};
 use crate::platform::{Platform, system_tool};
 use crate::toolchain::{self, Candidate, Verdict};
-use assay_bench::reference::python::Library;
+use assay_bench::reference::python::{self, Library};
 use assay_device::{GpuDevice, Machine, MachineProbe, MetalSettings};
 use assay_msl::Sandbox;
 use assay_report::envelope::Envelope;
@@ -382,7 +382,7 @@ fn mlx(folders: &[PathBuf]) -> Capability {
         .or_else(|| toolchain::on_path(folders, "python"));
     let version = python.as_ref().and_then(|python| {
         let script = "import importlib.metadata as m; print(m.version('mlx'))";
-        first_output(Command::new(python).args(["-c", script]))
+        first_output(&mut python::inline(python, script))
     });
     Capability {
         name: "MLX in Python",
