@@ -118,6 +118,23 @@ impl Loaded {
         buffers.release(device)?;
         outcome
     }
+    /// The same with threadgroups in another order, where a kernel may depend on it and the device can choose.
+    pub fn run_backwards(
+        &mut self,
+        device: &mut dyn Device,
+        case: &Case,
+        inputs: &[Tensor],
+    ) -> Result<Option<Outcome>, Error> {
+        let buffers = Buffers::new(device, case, inputs, Guards::Pattern)?;
+        let dispatches = self.dispatches(device, case, &buffers);
+        let finished = dispatches.map(|dispatches| device.run_backwards(dispatches));
+        let outcome = finished.and_then(|finished| match finished {
+            Some(finished) => buffers.collect(device, case, finished?).map(Some),
+            None => Ok(None),
+        });
+        buffers.release(device)?;
+        outcome
+    }
 }
 
 /// The function constants of a case, as devices and compilers are given them.

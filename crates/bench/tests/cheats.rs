@@ -112,6 +112,23 @@ fn luck_is_no_proof() {
     );
 }
 
+/// The first threadgroup clears what the others add to: right if it comes first, and no race, since all of it is atomic. A kernel
+/// that adds floats runs in order here.
+#[test]
+fn a_result_that_depends_on_which_threadgroup_comes_first_is_seen() {
+    let body = "device atomic_float *sums = (device atomic_float *)y;
+        if (g == 0) for (uint e = t; e < n; e += w) atomic_store_explicit(&sums[e], 0.0f, memory_order_relaxed);
+        for (uint e = i; e < n; e += grid_size)
+            atomic_fetch_add_explicit(&sums[e], max(x[e], 0.0f), memory_order_relaxed);";
+    let places = "uint g [[threadgroup_position_in_grid]], uint t [[thread_position_in_threadgroup]], \
+                  uint w [[threads_per_threadgroup]]";
+    caught(
+        "relu",
+        &format!("kernel void relu_f32({RELU}, {places}) {{ {body} }}"),
+        "from the last to the first",
+    );
+}
+
 #[test]
 fn leaving_out_the_tail_is_seen() {
     caught(

@@ -136,6 +136,12 @@ pub trait Device: std::fmt::Debug {
         Ok(None)
     }
 
+    /// As [`Device::run`], with the threadgroups of each dispatch from the last to the first, where the device can choose and a
+    /// kernel has atomics, by which threadgroups meet: none where the order makes no difference or is the device's own.
+    fn run_backwards(&mut self, _dispatches: Vec<Dispatch>) -> Option<Result<Finished, Error>> {
+        None
+    }
+
     /// All bytes of a buffer.
     fn contents(&mut self, buffer: BufferId) -> Result<Vec<u8>, Error> {
         let size = self.buffer_size(buffer)?;

@@ -32,6 +32,9 @@ pub struct Limits<'a> {
     pub cancel: Option<&'a AtomicBool>,
     /// Counts the threadgroups that have ended, for whoever wants to show how far the dispatch is.
     pub finished: Option<&'a AtomicU64>,
+    /// Threadgroups run one after the other from the last to the first. Metal promises no order, so a kernel whose result
+    /// depends on it is wrong.
+    pub backwards: bool,
 }
 
 impl Limits<'_> {
@@ -46,6 +49,7 @@ impl Default for Limits<'_> {
             max_memory: 8 << 30,
             cancel: None,
             finished: None,
+            backwards: false,
         }
     }
 }
@@ -134,7 +138,7 @@ impl Program {
         }
         // Machine code runs a threadgroup to its end, whoever waits for another.
         #[cfg(feature = "native")]
-        let native = job.turn == u64::MAX;
+        let native = job.turn == u64::MAX && !limits.backwards;
         let mut done = 0;
         #[cfg(feature = "native")]
         let mut parts = Parts::new(workers);

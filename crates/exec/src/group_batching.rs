@@ -47,7 +47,7 @@ impl GroupBatches {
             || threadgroup_bytes != 0
             || cut(1)
             || cut(2)
-            || may_wait(program);
+            || program.may_meet();
         if cannot_batch {
             return single;
         }
@@ -82,21 +82,23 @@ impl GroupBatches {
     }
 }
 
-/// Returns true if a threadgroup may wait for another, or depend on which came first.
-fn may_wait(program: &Program) -> bool {
-    let atomic = |op: &Op| match *op {
-        Op::Atomic { .. } | Op::CompareExchange { .. } => true,
-        Op::Load { transfer } | Op::Store { transfer } => {
-            let transfer = program.transfers.get(transfer as usize);
-            transfer.is_some_and(|transfer| transfer.atomic)
-        }
-        Op::Texture { index } => {
-            let texture = program.textures.get(index as usize);
-            texture.is_some_and(|texture| texture.what == What::Atomic)
-        }
-        _ => false,
-    };
-    program.in_order || program.in_turn || program.ops.iter().any(atomic)
+impl Program {
+    /// Returns true if a threadgroup may wait for another, or depend on which came first: the program has atomics.
+    pub fn may_meet(&self) -> bool {
+        let atomic = |op: &Op| match *op {
+            Op::Atomic { .. } | Op::CompareExchange { .. } => true,
+            Op::Load { transfer } | Op::Store { transfer } => {
+                let transfer = self.transfers.get(transfer as usize);
+                transfer.is_some_and(|transfer| transfer.atomic)
+            }
+            Op::Texture { index } => {
+                let texture = self.textures.get(index as usize);
+                texture.is_some_and(|texture| texture.what == What::Atomic)
+            }
+            _ => false,
+        };
+        self.in_order || self.in_turn || self.ops.iter().any(atomic)
+    }
 }
 
 #[cfg(test)]

@@ -124,8 +124,12 @@ impl Job<'_> {
         mut which: Range<u64>,
     ) -> Result<(), Box<Fault>> {
         let waiting = Mutex::new((0, Vec::new()));
+        let backwards = self.limits.backwards;
         let run = |worker: &mut Worker, batch: u64| {
-            let (first, count) = batches.get(batch);
+            let (first, count) = batches.get(match backwards {
+                true => batches.count() - 1 - batch,
+                false => batch,
+            });
             self.start_groups(worker, first, count, &mut NoObserver)?;
             while self.take_turn(worker, first, count, &mut NoObserver)? == Turn::Over {
                 let Ok(mut waiting) = waiting.lock() else {
@@ -146,7 +150,8 @@ impl Job<'_> {
             }
             Ok(())
         };
-        let fault = if self.program.in_order || which.end - which.start == 1 {
+        let alone = self.program.in_order || backwards || which.end - which.start == 1;
+        let fault = if alone {
             let mut worker = self.batching_worker(batches);
             which.find_map(|at| run(&mut worker, at).err())
         } else {

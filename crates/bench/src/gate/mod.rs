@@ -5,6 +5,7 @@
 //! - outputs that start as a pattern, so that what is not written is seen, and guards around every buffer;
 //! - every element compared, with a tolerance relative to what went into it ([`Comparison`]);
 //! - the same bytes from the same inputs, twice;
+//! - threadgroups from the last to the first, where they meet by atomics;
 //! - other bytes from other inputs: one input after the other is replaced, and must matter where it does to the oracle;
 //! - a run over buffers that still hold the results of other inputs, so that nothing can be left as it was;
 //! - a run that a CPU watches for races, accesses outside buffers and memory read that nobody wrote;
@@ -194,6 +195,7 @@ impl Examiner<'_> {
             }
         }
         self.repeat(seed, &inputs, &outcome)?;
+        self.turn_around(seed, &inputs)?;
         if !self.is_large() {
             self.run_over_old_results(seed, &inputs)?;
         }
@@ -392,6 +394,27 @@ impl Examiner<'_> {
             && again.outputs != before.outputs
         {
             self.found(seed, What::Unstable);
+        }
+        Ok(())
+    }
+
+    /// A result must not depend on which threadgroup comes first.
+    fn turn_around(&mut self, seed: u64, inputs: &[Tensor]) -> Result<(), Error> {
+        if !self.verdict.is_right() {
+            return Ok(());
+        }
+        let outcome = self.loaded.run_backwards(self.device, self.case, inputs);
+        let Some(outcome) = outcome.transpose() else {
+            return Ok(());
+        };
+        let Some(outcome) = self.outcome(seed, outcome)? else {
+            return Ok(());
+        };
+        let before = self.verdict.findings.len();
+        self.judge_outcome(seed, inputs, &outcome)?;
+        if self.verdict.findings.len() > before {
+            self.verdict.findings.truncate(before);
+            self.found(seed, What::Order);
         }
         Ok(())
     }

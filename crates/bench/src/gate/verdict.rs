@@ -59,6 +59,8 @@ pub enum What {
     Failure(assay_device::Error),
     /// The same inputs gave other bytes.
     Unstable,
+    /// Right when threadgroups run from the first to the last, wrong the other way round.
+    Order,
     /// An input that matters was replaced, and the result stayed the same.
     Ignored {
         /// The input.
@@ -102,6 +104,9 @@ impl fmt::Display for What {
             Self::Damage(damage) => damage.fmt(f),
             Self::Failure(error) => error.fmt(f),
             Self::Unstable => f.write_str("the same inputs gave different results"),
+            Self::Order => f.write_str(
+                "wrong when threadgroups run from the last to the first: the result depends on their order, which Metal does not promise",
+            ),
             Self::Ignored { input } => write!(
                 f,
                 "the input \"{input}\" was replaced, and the result stayed the same"

@@ -76,6 +76,8 @@ pub struct CpuDevice {
     buffers: Table<BufferId, Buffer>,
     buffer_bytes: u64,
     submissions: Table<SubmissionId, Result<Finished, Error>>,
+    /// Threadgroups run from the last to the first.
+    backwards: bool,
 }
 
 #[derive(Debug)]
@@ -105,6 +107,7 @@ impl CpuDevice {
             buffers: Table::default(),
             buffer_bytes: 0,
             submissions: Table::default(),
+            backwards: false,
         })
     }
 
@@ -150,6 +153,20 @@ impl CpuDevice {
 impl Device for CpuDevice {
     fn sanitize(&mut self, dispatch: &Dispatch) -> Result<Option<Vec<Report>>, Error> {
         self.check_run(dispatch).map(Some)
+    }
+
+    fn run_backwards(&mut self, dispatches: Vec<Dispatch>) -> Option<Result<Finished, Error>> {
+        let meets = |dispatch: &Dispatch| {
+            let pipeline = self.pipelines.get(dispatch.pipeline);
+            pipeline.is_ok_and(|pipeline| pipeline.program.may_meet())
+        };
+        if !dispatches.iter().any(meets) {
+            return None;
+        }
+        self.backwards = true;
+        let finished = self.run(dispatches);
+        self.backwards = false;
+        Some(finished)
     }
 
     fn facts(&self) -> &DeviceFacts {

@@ -248,6 +248,7 @@ impl CpuDevice {
                     max_memory: self.max_memory(),
                     cancel: Some(stop),
                     finished: self.settings.finished.as_deref(),
+                    backwards: self.backwards,
                 };
                 let run = || how(&pipeline.program, &job.grid, &mut bindings, &limits);
                 let result = match &self.pool {
