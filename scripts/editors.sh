@@ -35,7 +35,7 @@ ask --method prompts/list | grep -q '"make-faster"'
 ask --method resources/read --uri assay://explain/coarsen | grep -q 'What it does'
 # A call of every tool, and a word of its answer.
 while read -r word tool arguments; do
-  # shellcheck disable=SC2086 # arguments are words
+  # shellcheck disable=SC2046,SC2086 # arguments are words
   ask --method tools/call --tool-name "$tool" $(printf -- '--tool-arg %s ' $arguments) | grep -q -- "$word" ||
     { say "the inspector's call of $tool was not answered with $word"; exit 1; }
 done <<'CALLS'

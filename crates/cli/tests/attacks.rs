@@ -1,5 +1,6 @@
 //! The page of attacks (`crates/msl/tests/attacks`) through the doors that strangers use: agents' tools over both transports,
-//! the process that runs a fleet's jobs, and `assay run`. Every attack is refused, and what must stay unknown is never shown.
+//! the process that runs a fleet's jobs, the gate of a repository, and `assay run`. Every attack is refused, and what must stay
+//! unknown is never shown.
 //!
 //! A door is tried with the sandbox of the system or by the rules for text alone: a clang behind a script that starts it is
 //! not confined. Doors share what starts slowly; `ASSAY_ALL_ATTACKS=1` tries every attack at every door, both ways.
@@ -78,6 +79,12 @@ impl World {
             (base.join("out"), "away"),
         ] {
             symlink(to, base.join("in").join(name)).expect("a link");
+        }
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::unix::ffi::OsStrExt;
+            let name = std::ffi::OsStr::from_bytes(b"\xff.h");
+            symlink(base.join("out/canary.h"), base.join("in").join(name)).expect("a link");
         }
         let script = base.join("clang");
         let text = format!("#!/bin/sh\n{clang} \"$@\"\nexit $?\n");
@@ -162,7 +169,7 @@ fn refused(title: &str, answer: &str) {
     assert!(answer.contains("\"isError\":true"), "{title}: {answer}");
 }
 
-const ALL: [&str; 2] = ["always: ", "refused: "];
+const ALL: [&str; 3] = ["always: ", "refused: ", "linked: "];
 
 fn by_standard_input(machine: Machine, one_of: usize) {
     let Some(world) = World::new(machine) else {
@@ -278,6 +285,54 @@ fn agents_over_http_in_the_sandbox() {
 #[test]
 fn agents_over_http_by_the_rules_for_text() {
     by_http(Machine::TextRules, 9);
+}
+
+/// A repository whose kernels are the attacks: each file fails, and the report tells nothing.
+fn by_gate(machine: Machine, one_of: usize) {
+    let Some(world) = World::new(machine) else {
+        return;
+    };
+    let root = world.base().join("in");
+    let attacks = world.attacks(&ALL, one_of);
+    std::fs::create_dir(root.join("kernels")).expect("a folder");
+    for (index, (_, source)) in attacks.iter().enumerate() {
+        let file = root.join(format!("kernels/k{index:03}.metal"));
+        std::fs::write(file, source).expect("a file");
+    }
+    let config = "[[kernels]]\nfiles = ['kernels/*.metal']\n";
+    std::fs::write(root.join("assay.toml"), config).expect("a file");
+    let git = Command::new("git")
+        .arg("-C")
+        .arg(&root)
+        .args(["init", "-q"])
+        .status();
+    assert!(git.expect("git").success());
+    for format in ["json", "github"] {
+        let mut gate = world.assay();
+        gate.current_dir(&root).args(["gate", "--format", format]);
+        let output = gate.output().expect("it runs");
+        let said = [&output.stdout, &output.stderr].map(|part| String::from_utf8_lossy(part));
+        let canary = said.iter().flat_map(|text| text.lines());
+        let canary: Vec<&str> = canary.filter(|line| line.contains(CANARY)).collect();
+        assert!(canary.is_empty(), "{canary:#?}");
+        assert_eq!(output.status.code(), Some(1), "{}", said[1]);
+        if format != "json" {
+            continue;
+        }
+        let report: serde_json::Value = serde_json::from_str(&said[0]).expect("JSON");
+        let broken = report["summary"]["broken_files"].as_u64();
+        assert_eq!(broken, Some(attacks.len() as u64), "{}", said[0]);
+    }
+}
+
+#[test]
+fn a_repository_in_the_sandbox() {
+    by_gate(Machine::Sandbox, 1);
+}
+
+#[test]
+fn a_repository_by_the_rules_for_text() {
+    by_gate(Machine::TextRules, 1);
 }
 
 /// What is refused to everybody is refused to those who compile their own files.
