@@ -27,15 +27,33 @@ fn without_comments(text: &str) -> String {
     out + rest
 }
 
-/// Where a name stands before a parenthesis, as in a declaration.
-fn place(code: &str, function: &str) -> Option<usize> {
+/// Where a name stands before a parenthesis, as in declarations and calls.
+fn places<'t>(code: &'t str, function: &'t str) -> impl Iterator<Item = usize> + 't {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    let mut places = code.match_indices(function).map(|(at, _)| at);
-    places.find(|&at| {
+    let places = code.match_indices(function).map(|(at, _)| at);
+    places.filter(move |&at| {
         let before = code[..at].chars().next_back();
         let after = code[at + function.len()..].trim_start();
         !before.is_some_and(is_name) && after.starts_with('(')
     })
+}
+
+fn place(code: &str, function: &str) -> Option<usize> {
+    places(code, function).next()
+}
+
+/// The line that a kernel is declared at, whatever conditions of the preprocessor stand around it.
+pub(crate) fn declares_kernel(text: &str, function: &str) -> Option<u32> {
+    if function.is_empty() {
+        return None;
+    }
+    let code = without_comments(text);
+    let at = places(&code, function).find(|&at| {
+        let start = code[..at].rfind([';', '{', '}']).map_or(0, |end| end + 1);
+        let mut words = code[start..at].split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        words.any(|word| word == "kernel")
+    })?;
+    u32::try_from(code[..at].matches('\n').count() + 1).ok()
 }
 
 /// The line a function is declared at: the first that has its name before a parenthesis, outside comments.
@@ -104,5 +122,8 @@ mod tests {
         assert_eq!(body, "( int a ) { if ( a / 2 ) { b ; }");
         assert_eq!(declares(text, "x"), None);
         assert_eq!(declares("/* never ends f(", "f"), None);
+        let text = "float f(float x);\n#if 0\n[[kernel]] void f(int a) {}\n#endif\nkernel void g() { f(1); }";
+        assert_eq!(declares_kernel(text, "f"), Some(3));
+        assert_eq!(declares_kernel("kernel void g() { f(1); }", "f"), None);
     }
 }

@@ -30,6 +30,8 @@ impl<'a> Examination<'a> {
         trees: Option<&'a Trees<'a>>,
     ) -> Examination<'a> {
         let Pair { head, base } = pair;
+        let mut notes = head.notes.clone();
+        notes.extend(head.not_run.iter().map(|why| format!("not run: {why}")));
         Examination {
             judge,
             group: judge.config.group(&head.file, &head.function),
@@ -38,7 +40,7 @@ impl<'a> Examination<'a> {
             trees,
             problems: Vec::new(),
             differences: Vec::new(),
-            notes: head.notes.clone(),
+            notes,
             results_differ: false,
         }
     }
@@ -52,6 +54,7 @@ impl<'a> Examination<'a> {
         self.results();
         self.figures();
         self.limits();
+        self.no_longer_known();
         let broken_before = |base: &Snapshot| {
             let mut failures = base.failures.iter();
             failures.any(|failure| failure.file == self.head.file)
@@ -193,6 +196,38 @@ impl<'a> Examination<'a> {
             let message = wrong.message.clone();
             self.problem(rules::WRONG_RESULT, Level::Error, place, message, advice);
         }
+    }
+
+    /// What was known of the kernel before and cannot be known now: a kernel that nobody can run or cost is not as it was.
+    fn no_longer_known(&mut self) {
+        let (head, Some(base)) = (self.head, self.base) else {
+            return;
+        };
+        let ran = |kernel: &Kernel| kernel.results.iter().any(|run| run.trial.is_empty());
+        if let Some(why) = head.not_run.as_ref().filter(|_| ran(base) && !ran(head)) {
+            self.is_hidden("result", &format!("what it computes is not: {why}"));
+        }
+        let no_code = head.figures.is_empty() && !base.figures.is_empty();
+        let no_time = head.times.is_empty() && !base.times.is_empty() && ran(head);
+        if no_code || no_time {
+            let why = head.notes.iter().find(|note| note.starts_with("no "));
+            let why = why.map_or("its code", String::as_str);
+            self.is_hidden(TIME, &format!("what it costs is not: {why}"));
+        }
+    }
+
+    fn is_hidden(&mut self, what: &str, words: &str) {
+        if let Some(reason) = self.accepted(what) {
+            self.notes.push(format!("{words}; accepted: {reason}"));
+            return;
+        }
+        let place = self.blame().and_then(|blame| blame.changed());
+        let advice = format!(
+            "leave out what hides it, or if it is meant to be: {}",
+            self.accept(what)
+        );
+        let message = format!("was known before, and {words}");
+        self.problem(rules::HIDDEN, Level::Error, place, message, advice);
     }
 
     /// Returns true if the same was found before the change.

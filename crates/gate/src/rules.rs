@@ -53,6 +53,18 @@ rules! {
     /// (`assay gate --update`). Results at a variation of the launch (other inputs, odd sizes) count where the kernel was
     /// clean with it before.
     ;
+    HIDDEN "hidden"
+    /// ## What it does
+    /// Finds kernels of which less can be known than before: they were run and now hold what this device cannot run, or they had
+    /// costs and now hold what no code is generated for.
+    ///
+    /// ## Why it matters
+    /// A kernel that is not run is not compared, and a wrong one would pass.
+    ///
+    /// ## What to do
+    /// The message names what stands in the way. Where the kernel needs it, accept the change (`[[accept]]` with
+    /// `what = ["result"]` or `what = ["time"]` and the hash that the report tells), and test it on a Mac.
+    ;
     NOT_CLEAN "not-clean"
     /// ## What it does
     /// Finds what `assay run --check` finds: races, accesses out of bounds, memory and variables read before they are

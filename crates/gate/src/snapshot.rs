@@ -148,6 +148,9 @@ pub struct Kernel {
     pub content: String,
     /// Why there is no code for it, or why it did not run to its end.
     pub failures: Vec<Failed>,
+    /// Why this device cannot run it, whatever it would compute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<String>,
     /// Figures of its code by name.
     pub figures: BTreeMap<String, f64>,
     /// Predicted times.

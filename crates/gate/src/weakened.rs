@@ -46,7 +46,7 @@ parts! {
     Oracle "oracle",
     /// Changes that are meant to be.
     Accept "accept",
-    /// Macros, function constants, what stands before sources.
+    /// Macros, function constants, what stands before sources, where headers are looked for first.
     Options "options",
     /// Chips that times are predicted for.
     Chips "chips",
@@ -116,6 +116,7 @@ pub fn weakened(sides: &Sides<'_>) -> Vec<ConfigurationChange> {
         .into_iter()
         .map(|((part, what), kernels)| told(sides, part, &what, &kernels))
         .collect();
+    changes.extend(hidden(sides));
     let (file, old, new) = sides.file;
     if changes.is_empty() && old != new {
         changes.push(ConfigurationChange {
@@ -179,7 +180,7 @@ fn told(sides: &Sides<'_>, part: Part, what: &str, kernels: &[String]) -> Config
         part: part.name(),
         what: format!("{what}{of}"),
         weakens: true,
-        allowed: sides.base.may_change.iter().any(|one| one == part.name()),
+        allowed: allows(sides, part),
         place,
     }
 }
@@ -223,8 +224,7 @@ fn dropped(sides: &Sides<'_>, found: &mut Weaker) {
     let (base, head) = (sides.base, sides.head);
     let mut files = BTreeSet::new();
     for file in sides.files {
-        let covered = |config: &Config| config.groups_of_file(file).next().is_some();
-        if covered(base) && !covered(head) {
+        if covers(base, file) && !covers(head, file) {
             files.insert(file.as_str());
             let what = format!("file {file} is in no group");
             found.entry((Part::Kernels, what)).or_default();
@@ -248,6 +248,73 @@ fn dropped(sides: &Sides<'_>, found: &mut Weaker) {
             found.entry((Part::Kernels, what)).or_default();
         }
     }
+}
+
+fn covers(config: &Config, file: &str) -> bool {
+    config.groups_of_file(file).next().is_some()
+}
+
+/// Kernels that are still written somewhere and are not looked at: switched off by a condition, or moved to a file of no group.
+fn hidden(sides: &Sides<'_>) -> Vec<ConfigurationChange> {
+    let (old, new) = sides.texts;
+    let now = &sides.kernels.1;
+    let mut changes: Vec<ConfigurationChange> = Vec::new();
+    for kernel in &sides.kernels.0.kernels {
+        let (file, function) = (kernel.file.as_str(), kernel.function.as_str());
+        let broken = now.failures.iter().any(|failure| failure.file == file);
+        if broken || now.kernels.iter().any(|it| it.function == function) {
+            continue;
+        }
+        let line = |text: &String| crate::body::declares_kernel(text, function);
+        let is_new = |file: &str| old.get(file).and_then(line).is_none();
+        let mut places = new.iter().filter_map(|(other, text)| {
+            let line = line(text)?;
+            let what = match other.as_str() {
+                same if same == file => {
+                    sides.head.group(file, function)?;
+                    format!("kernel {function} is not compiled any more")
+                }
+                other if !covers(sides.head, other) && is_new(other) => {
+                    format!("kernel {function} was in {file}, and is in no group here")
+                }
+                _ => return None,
+            };
+            Some((other.clone(), line, what))
+        });
+        changes.extend(places.next().map(|(file, line, what)| ConfigurationChange {
+            part: Part::Kernels.name(),
+            what,
+            weakens: true,
+            allowed: allows(sides, Part::Kernels),
+            place: Place {
+                file,
+                line,
+                column: 0,
+            },
+        }));
+    }
+    changes
+}
+
+/// Returns true if the base says that a part may change.
+fn allows(sides: &Sides<'_>, part: Part) -> bool {
+    sides.base.may_change.iter().any(|one| one == part.name())
+}
+
+/// Returns true if folders of a search path that still have files are looked at later than before, or not while others are.
+fn include_is_weaker(sides: &Sides<'_>, old: &[String], new: &[String]) -> bool {
+    let plain = |folder: &String| {
+        let folder = folder.strip_prefix("./").unwrap_or(folder);
+        folder.trim_end_matches('/').to_owned()
+    };
+    let kept = old.iter().map(plain).filter(|folder| {
+        let inside = format!("{folder}/");
+        // What lies beside the configuration's folder is not listed.
+        folder.starts_with("..") || sides.files.iter().any(|file| file.starts_with(&inside))
+    });
+    let new: Vec<String> = new.iter().map(plain).collect();
+    // Where nothing is looked for, nothing is hidden by something else.
+    !new.is_empty() && !new.starts_with(&kept.collect::<Vec<_>>())
 }
 
 fn of_groups(sides: &Sides<'_>, (old, new): (&Group, &Group), function: &str, found: &mut Weaker) {
@@ -317,6 +384,10 @@ fn of_groups(sides: &Sides<'_>, (old, new): (&Group, &Group), function: &str, fo
         if was != now {
             add(Part::Options, format!("{name} is {now:?} and was {was:?}"));
         }
+    }
+    if include_is_weaker(sides, &old.include, &new.include) {
+        let (now, was) = (&new.include, &old.include);
+        add(Part::Options, format!("include is {now:?} and was {was:?}"));
     }
     if old.fast_math != new.fast_math {
         let (now, was) = (new.fast_math, old.fast_math);

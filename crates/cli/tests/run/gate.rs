@@ -238,6 +238,8 @@ fn a_shallow_clone_is_compared_with_what_it_has() {
         "sum -= x[r * n + i]",
     );
     git(&work, &["commit", "-q", "-a", "-m", "A change"]);
+    // A commit names its parents: only what lies further back is not known.
+    git(&work, &["commit", "-q", "--allow-empty", "-m", "Another"]);
     git(full.path(), &["clone", "-q", "--bare", "work", "bare"]);
     let bare = format!("file://{}", full.path().join("bare").display());
     git(
@@ -564,4 +566,60 @@ fn one_launch_with_one_oracle_is_right_in_tune_and_in_gate() {
         let tune = assay(at, &line);
         assert_eq!(tune.status.code(), Some(0), "{shape}: {}", text(&tune));
     }
+}
+
+/// A file of NumPy with some numbers.
+fn array(numbers: &[f32]) -> Vec<u8> {
+    let shape = format!(
+        "{{'descr': '<f4', 'fortran_order': False, 'shape': ({},), }}",
+        numbers.len()
+    );
+    let header = format!("{shape:<117}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(118u16.to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    bytes
+}
+
+/// The inputs lie in the repository, too: a launch is another when its file is.
+#[test]
+fn arrays_of_a_launch_are_the_same_or_said_to_be_others() {
+    let place = tempfile::tempdir().expect("a folder");
+    let work = place.path();
+    let kernel = "#include <metal_stdlib>\n\
+        // assay: launch twice --grid 4 --threadgroup 4 --buffer 0=data/x.npy --buffer 1=zeros:f32:4\n\
+        kernel void twice(device const float *x [[buffer(0)]], device float *y [[buffer(1)]],\n\
+        \x20                 uint i [[thread_position_in_grid]]) { y[i] = 2 * x[i]; }\n";
+    write(work, "twice.metal", kernel);
+    write(work, "assay.toml", "[[kernels]]\nfiles = ['*.metal']\n");
+    std::fs::create_dir(work.join("data")).expect("a folder");
+    let numbers = work.join("data/x.npy");
+    std::fs::write(&numbers, array(&[1.0, 2.0, 3.0, 4.0])).expect("a file");
+    git(work, &["init", "-q"]);
+    git(work, &["add", "-A"]);
+    git(work, &["commit", "-q", "-m", "A kernel and its input"]);
+    let gate = || assay(work, &["gate", "--against", "HEAD", "--format", "json"]);
+    let rules = |output: &Output| -> Vec<String> {
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let problems = report["problems"].as_array().expect("problems").iter();
+        problems
+            .map(|it| it["rule"].as_str().expect("a rule").to_owned())
+            .collect()
+    };
+    let first = gate();
+    if first.status.code() == Some(4) {
+        return assay_fixtures::skip(assay_fixtures::Tool::Clang);
+    }
+    assert_eq!(first.status.code(), Some(0), "{}", text(&first));
+    edit(work, "twice.metal", "2 * x[i]", "3 * x[i]");
+    assert_eq!(rules(&gate()), ["wrong-result"]);
+    std::fs::write(&numbers, array(&[0.0; 4])).expect("a file");
+    let hidden = gate();
+    let found = rules(&hidden);
+    assert!(
+        found.iter().any(|rule| rule == "configuration-weakened"),
+        "{}",
+        text(&hidden)
+    );
 }

@@ -1,8 +1,9 @@
 //! A source with everything it may include, as a hash: what its kernels depend on, without asking a compiler.
 //!
 //! Every `#include` and `__has_include` counts, whatever conditions stand around it, so that the hash depends on more files than
-//! a compiler reads and never on fewer. Headers are looked for afresh each time: one that appears earlier in
-//! the search path changes the hash. A name made by a macro cannot be followed; such a source has no hash.
+//! a compiler reads and never on fewer: a header that the hash does not know of could change and be taken for what was examined
+//! before. Headers are looked for afresh each time: one that appears earlier in the search path changes the hash. A name made by a
+//! macro, or a directive spelt over two lines, cannot be followed; such a source has no hash.
 
 use super::tree::Tree;
 use assay_tune::fingerprint::Fingerprint;
@@ -17,8 +18,8 @@ pub(super) fn add(
     hash: &mut Fingerprint,
     tree: &Tree,
     file: &Path,
-    folders: &[PathBuf],
-    before: &[PathBuf],
+    (folders, before): (&[PathBuf], &[PathBuf]),
+    other: &Tree,
 ) -> bool {
     let mut seen = BTreeSet::new();
     let mut open: Vec<PathBuf> = before.to_vec();
@@ -27,7 +28,9 @@ pub(super) fn add(
         if !seen.insert(path.clone()) {
             continue;
         }
-        let Some(bytes) = tree.bytes_at(&path) else {
+        // A commit's sources may include what only the work tree has, a submodule's headers.
+        let bytes = tree.bytes_at(&path).or_else(|| other.bytes_at(&path));
+        let Some(bytes) = bytes else {
             continue;
         };
         if seen.len() > MOST_FILES {
@@ -64,19 +67,80 @@ enum Include<'t> {
     Computed,
 }
 
-fn includes(text: &str) -> impl Iterator<Item = Include<'_>> {
-    let directives = text.lines().filter_map(|line| {
-        let rest = line.trim_start().strip_prefix('#')?.trim_start();
-        let words = ["include_next", "include", "import"];
-        let rest = words.iter().find_map(|word| rest.strip_prefix(word))?;
-        let after_word = rest.starts_with([' ', '\t', '"', '<', '/', '\\']);
-        after_word.then(|| named(rest.trim_start()).unwrap_or(Include::Computed))
-    });
-    let questions = text.split("__has_include").skip(1).filter_map(|rest| {
+/// What a text includes, or asks for. Whatever clang could take for a directive counts, in comments and literals too.
+fn includes(text: &str) -> Vec<Include<'_>> {
+    let mut found: Vec<Include<'_>> = Vec::new();
+    // A line that goes on hides words, and so do names made of pieces.
+    let hidden = text.contains("\\\n") || text.contains("\\\r") || text.contains("??/");
+    let spliced = hidden && split_words(text);
+    found.extend(spliced.then_some(Include::Computed));
+    for (at, mark) in ["#", "%:", "??="]
+        .iter()
+        .flat_map(|mark| text.match_indices(mark))
+    {
+        let line = text[..at].rsplit('\n').next().unwrap_or_default();
+        let before = line.trim_end_matches(|c: char| !c.is_ascii_graphic());
+        if !(before.is_empty() || before.ends_with("*/")) {
+            continue;
+        }
+        let rest = without_space(&text[at + mark.len()..]);
+        let words = ["include_next", "include", "import", "embed"];
+        let Some(rest) = words.iter().find_map(|word| rest.strip_prefix(word)) else {
+            continue;
+        };
+        if !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {
+            found.push(named(rest.trim_start()).unwrap_or(Include::Computed));
+        }
+    }
+    for (at, word) in text.match_indices("__has_") {
+        let rest = &text[at + word.len()..];
+        let Some(rest) = rest.strip_prefix("include") else {
+            // The word may be made of two.
+            let whole = rest.starts_with(|c: char| c.is_ascii_lowercase());
+            found.extend((!whole).then_some(Include::Computed));
+            continue;
+        };
         let rest = rest.strip_prefix("_next").unwrap_or(rest).trim_start();
-        named(rest.strip_prefix('(')?.trim_start())
-    });
-    directives.chain(questions)
+        let line = text[..at].rsplit('\n').next().unwrap_or_default();
+        match rest.strip_prefix('(') {
+            Some(rest) => found.push(named(rest.trim_start()).unwrap_or(Include::Computed)),
+            // Whether there is such a question is no question about a file; another name for it is one.
+            None if line.contains("define") && !line.contains("defined") => {
+                found.push(Include::Computed);
+            }
+            None => {}
+        }
+    }
+    found
+}
+
+/// Returns true if a line that goes on may split a word of [`includes`]: one ends or starts where the line does.
+fn split_words(text: &str) -> bool {
+    let mut lines = text.split('\n').peekable();
+    let mut splits = false;
+    while let (Some(line), Some(next)) = (lines.next(), lines.peek()) {
+        let line = line.trim_end();
+        let Some(line) = line.strip_suffix('\\').or(line.strip_suffix("??/")) else {
+            continue;
+        };
+        let end = |c: char| c.is_ascii_alphanumeric() || "_#%?/*".contains(c);
+        // A directive whose rest stands on the next line.
+        let directive = line.trim_start().starts_with(['#', '%', '?']) && !line.contains("define");
+        splits |= line.ends_with(end) && next.starts_with(end) || directive;
+    }
+    splits
+}
+
+/// The text behind spaces and comments.
+fn without_space(text: &str) -> &str {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(|c: char| !c.is_ascii_graphic());
+        match rest.strip_prefix("/*").map(|rest| rest.split_once("*/")) {
+            Some(Some((_, after))) => rest = after,
+            Some(None) | None => return rest,
+        }
+    }
 }
 
 fn named(text: &str) -> Option<Include<'_>> {
@@ -98,17 +162,38 @@ mod tests {
 
     #[test]
     fn every_spelling_of_an_include_is_seen() {
-        let text = "#include \"a.h\" // x\n  # include <b/c.h>\n#import \"d.h\"\n#if __has_include(\"e.h\")\n\
-                    #include NAME\n#includes\n// #include \"f.h\" is prose\n#pragma once\n";
-        let all: Vec<_> = includes(text).collect();
-        let expected = [
-            Include::Quoted("a.h"),
-            Include::Angled("b/c.h"),
-            Include::Quoted("d.h"),
-            Include::Computed,
-            Include::Quoted("e.h"),
-        ];
-        assert_eq!(all, expected);
+        use Include::{Angled, Computed, Quoted};
+        for (text, expected) in [
+            ("#include \"a.h\" // x", Quoted("a.h")),
+            ("  # include <b/c.h>", Angled("b/c.h")),
+            ("#import \"d.h\"", Quoted("d.h")),
+            ("#if __has_include(\"e.h\")", Quoted("e.h")),
+            ("#if __has_include_next ( <f.h> )", Angled("f.h")),
+            ("#include NAME", Computed),
+            ("%:include \"g.h\"", Quoted("g.h")),
+            ("/* a\n b */ # /* c\n d */ include \"h.h\"", Quoted("h.h")),
+            ("#/**/include_next<i.h>", Angled("i.h")),
+            ("\u{a0}#include \"j.h\"", Quoted("j.h")),
+            ("#inc\\\nlude \"k.h\"", Computed),
+            ("#include \\\n\"l.h\"", Computed),
+            ("#define ASKS __has_include", Computed),
+            ("#if P(__has_, include)(\"m.h\")", Computed),
+            ("#if __has_include(NAME)", Computed),
+        ] {
+            let all = includes(text);
+            assert!(all.contains(&expected), "{text:?}: {all:?}");
+        }
+        for text in [
+            "#includes",
+            "// #include \"f.h\" is prose",
+            "#pragma once",
+            "#ifdef __has_include",
+            "#if defined(__has_include) && __has_attribute(x)",
+            "#define BOTH(a, b) \\\n    a + b",
+            "float include = 1;",
+        ] {
+            assert_eq!(includes(text), [], "{text:?}");
+        }
     }
 
     #[test]
@@ -128,7 +213,8 @@ mod tests {
         let hash = || {
             let mut hash = Fingerprint::default();
             let folders = [root.join("one"), root.join("two")];
-            assert!(add(&mut hash, &tree, &root.join("k.metal"), &folders, &[]));
+            let named: (&[PathBuf], &[PathBuf]) = (&folders, &[]);
+            assert!(add(&mut hash, &tree, &root.join("k.metal"), named, &tree));
             hash.text()
         };
         write("k.metal", "#include \"two/a.h\"\n#include <metal_stdlib>\n");
@@ -144,12 +230,8 @@ mod tests {
         assert_eq!(hash(), third);
         write("one/b.h", "#include WHO\n");
         let folders = [root.join("one")];
-        assert!(!add(
-            &mut Fingerprint::default(),
-            &tree,
-            &root.join("one/b.h"),
-            &folders,
-            &[]
-        ));
+        let named: (&[PathBuf], &[PathBuf]) = (&folders, &[]);
+        let mut hash = Fingerprint::default();
+        assert!(!add(&mut hash, &tree, &root.join("one/b.h"), named, &tree));
     }
 }

@@ -5,7 +5,7 @@ use super::execute::{Limits, Ran, Subject};
 use super::git::Repository;
 use super::git::{self, Base};
 use super::plan::{Plan, Side};
-use super::tree::Tree;
+use super::tree::{self, Tree};
 use super::trials::Trials;
 use super::{Found, kernel, store, targets};
 use crate::failure::Failure;
@@ -111,10 +111,12 @@ impl<'a> Comparison<'a> {
             .flatten()
             .collect();
         let tree = Tree::of_commit(repository, base, &prefix, &both)?;
-        let replaced = match &text {
+        let mut replaced = match &text {
             Some(_) => Vec::new(),
             None => self.replaced(repository, &entries, &path),
         };
+        let moved = repository.moved_modules(&base.tree);
+        replaced.extend(self.included_modules(&prefix, &moved, config.as_ref()));
         if base.shallow && !base.merge_base {
             self.notes.push(format!(
                 "a shallow clone: compared with {name} itself, which may be ahead of where this branch began"
@@ -186,6 +188,42 @@ impl<'a> Comparison<'a> {
             },
         });
         change.into_iter().collect()
+    }
+
+    /// Submodules with folders of headers, at another commit: the kernels of both sides are compiled with this one.
+    fn included_modules(
+        &self,
+        prefix: &str,
+        moved: &[String],
+        base: Option<&Config>,
+    ) -> Vec<ConfigurationChange> {
+        let part = assay_gate::Part::Options.name();
+        let groups = self.found.config.kernels.iter();
+        let folders: Vec<String> = groups
+            .flat_map(|group| &group.include)
+            .map(|folder| below(prefix, folder.trim_start_matches("./")))
+            .collect();
+        let lies_in = |folder: &String, module: &String| {
+            let rest = folder.strip_prefix(module.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let included = moved
+            .iter()
+            .filter(|module| folders.iter().any(|it| lies_in(it, module)));
+        let changes = included.map(|module| ConfigurationChange {
+            part,
+            what: format!(
+                "submodule {module} is at another commit: headers of both sides are this one's, and are not compared"
+            ),
+            weakens: true,
+            allowed: base.is_some_and(|base| base.may_change.iter().any(|one| one == part)),
+            place: Place {
+                file: self.found.name.clone(),
+                line: 1,
+                column: 0,
+            },
+        });
+        changes.collect()
     }
 
     /// Files that are looked at, of both trees.
@@ -307,6 +345,31 @@ impl<'a> Comparison<'a> {
         )
     }
 
+    /// Adds sources that no group looks at where kernels are gone: they may be there now.
+    fn add_uncovered(
+        &self,
+        there: &There,
+        (base, head): (&Snapshot, &Snapshot),
+        (old, new): &mut (Texts, Texts),
+    ) {
+        let known: BTreeSet<&str> = head.kernels.iter().map(|it| it.function.as_str()).collect();
+        if base
+            .kernels
+            .iter()
+            .all(|it| known.contains(it.function.as_str()))
+        {
+            return;
+        }
+        let config = &self.found.config;
+        let left =
+            self.here.files.iter().filter(|file| {
+                tree::is_source(file) && config.groups_of_file(file).next().is_none()
+            });
+        let left: Vec<&str> = left.map(String::as_str).collect();
+        old.extend(there.tree.texts(left.iter().copied()));
+        new.extend(self.here.texts(left.into_iter()));
+    }
+
     /// How the configuration differs from the base's.
     fn configuration(
         &self,
@@ -318,7 +381,8 @@ impl<'a> Comparison<'a> {
         let Some(base) = &there.config else {
             return all;
         };
-        let texts = self.texts_of_kernels(there, kernels.0, kernels.1);
+        let mut texts = self.texts_of_kernels(there, kernels.0, kernels.1);
+        self.add_uncovered(there, kernels, &mut texts);
         let mut changes = weakened(&Sides {
             base,
             head: &self.found.config,

@@ -214,7 +214,8 @@ impl Evaluator<'_> {
         }
         let folders = &unit.options.include_folders;
         let before = &unit.options.include_files;
-        let complete = closure::add(&mut hash, unit.tree, &unit.path, folders, before);
+        let named = (folders.as_slice(), before.as_slice());
+        let complete = closure::add(&mut hash, unit.tree, &unit.path, named, self.here);
         complete.then(|| hash.text())
     }
 

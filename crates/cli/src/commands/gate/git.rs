@@ -32,6 +32,9 @@ pub(super) struct Entry {
     pub(super) is_link: bool,
 }
 
+/// What git calls the mode of a submodule.
+const MODULE: &str = "160000";
+
 /// Symbolic links that are followed at most.
 const MOST_LINKS: usize = 8;
 
@@ -168,6 +171,26 @@ impl Repository {
             })
         });
         Ok(entries.collect())
+    }
+
+    /// Submodules that are at another commit in the index than in a tree.
+    pub(super) fn moved_modules(&self, tree: &str) -> Vec<String> {
+        let listed = |arguments: &[&str], object: usize| -> BTreeMap<String, String> {
+            let lines = self.paths(arguments).unwrap_or_default().into_iter();
+            let modules = lines.filter_map(|line| {
+                let (facts, path) = line.split_once('\t')?;
+                let mut facts = facts.split(' ');
+                (facts.next()? == MODULE)
+                    .then(|| Some((path.to_owned(), facts.nth(object)?.to_owned())))?
+            });
+            modules.collect()
+        };
+        let before = listed(&["ls-tree", "-r", "-z", "--full-tree", tree], 1);
+        let now = listed(&["ls-files", "--stage", "-z", "--full-name", ":/"], 0);
+        let moved = now
+            .into_iter()
+            .filter(|(path, object)| before.get(path).is_some_and(|known| known != object));
+        moved.map(|(path, _)| path).collect()
     }
 
     /// The text of a file of a tree.

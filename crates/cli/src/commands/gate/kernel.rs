@@ -340,7 +340,7 @@ fn vary(
 fn tell(stopped: Stopped, kernel: &mut Kernel) -> Result<(), Failure> {
     match stopped {
         Stopped::Command(failure) => return Err(Failure::new(Kind::Interrupted, failure.message)),
-        Stopped::Unsupported(why) => kernel.notes.push(format!("not run: {why}")),
+        Stopped::Unsupported(why) => kernel.not_run = Some(why),
         Stopped::Failed(failed) => {
             if !kernel.failures.contains(&failed) {
                 kernel.failures.push(failed);

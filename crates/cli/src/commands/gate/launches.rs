@@ -9,7 +9,6 @@ use crate::launch;
 use assay_gate::{Config, Group};
 use assay_launch::{Size, Written};
 use assay_tune::fingerprint::Fingerprint;
-use std::path::Path;
 
 /// The launches of a kernel; none if nobody says how.
 pub(super) fn of(
@@ -84,10 +83,16 @@ pub(super) fn at_sizes(launch: &Written, sizes: &[String]) -> Result<Written, Fa
     Ok(launch.with_sizes(&sizes))
 }
 
-fn is_array(value: &str) -> bool {
-    Path::new(value)
-        .extension()
-        .is_some_and(|extension| extension == "npy")
+/// The files among the words of a launch: arrays and images.
+pub(super) fn arrays<'w>(words: impl Iterator<Item = &'w str>) -> impl Iterator<Item = &'w str> {
+    words.filter_map(|word| {
+        let (_, value) = word.split_once('=')?;
+        // A format may stand behind the name.
+        let mut ends = [".npy", ".png"]
+            .iter()
+            .filter_map(|extension| Some(value.find(extension)? + extension.len()));
+        value.get(..ends.next()?)
+    })
 }
 
 /// Adds the contents of arrays that launches name to a hash. Words are those of the configuration and of the source's
@@ -97,12 +102,9 @@ pub(super) fn add_arrays<'w>(
     words: impl Iterator<Item = &'w str>,
     tree: &Tree,
 ) {
-    for word in words {
-        if let Some((_, value)) = word.split_once('=')
-            && is_array(value)
-            && let Some(bytes) = tree.bytes(value)
-        {
-            hash.add(value.as_bytes());
+    for array in arrays(words) {
+        if let Some(bytes) = tree.bytes(array) {
+            hash.add(array.as_bytes());
             hash.add(&bytes);
         }
     }

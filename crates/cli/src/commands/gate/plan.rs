@@ -82,13 +82,13 @@ impl Plan {
     /// Adds a kernel, before and now.
     pub(super) fn add(&mut self, base: Side<'_>, head: Side<'_>) {
         let (old, new) = (base.own(), head.own());
-        if old == new || launches::same_inputs(&old, &new) {
+        let mut told = changed_arrays(&old, base.tree, head.tree);
+        if !told.is_empty() {
+            self.weaker.insert(head.key(), told.clone());
+        }
+        if old == new || launches::same_inputs(&old, &new) || old.is_empty() {
             return;
         }
-        if old.is_empty() {
-            return;
-        }
-        let mut told = Vec::new();
         let both = base.arguments().zip(head.arguments());
         let Some((before, after)) = both else { return };
         let named = |all: &[Planned], arguments: &[Argument]| -> Vec<Planned> {
@@ -143,6 +143,24 @@ impl Plan {
         let key = (head.file.clone(), head.function.clone());
         self.weaker.get(&key).cloned().unwrap_or_default()
     }
+}
+
+/// Files of launches that hold something else than before: what comes of them is not compared.
+fn changed_arrays(launches: &[Planned], before: &Tree, now: &Tree) -> Vec<String> {
+    let words = launches.iter().map(|launch| launch.run.to_string());
+    let mut changed: Vec<String> = Vec::new();
+    for words in words {
+        for array in launches::arrays(words.split_whitespace()) {
+            if before.bytes(array) != now.bytes(array) {
+                changed.push(format!(
+                    "{array} holds something else than before, so results are not compared"
+                ));
+            }
+        }
+    }
+    changed.sort();
+    changed.dedup();
+    changed
 }
 
 /// A launch by the names of arguments; of one that does not fit, as it is written.

@@ -8,6 +8,7 @@ use assay_front::Bytes;
 use assay_gate::{Config, Texts};
 use assay_msl::beneath::Folders;
 use assay_tune::fingerprint::Fingerprint;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -79,9 +80,8 @@ impl Tree {
         let entries = repository.entries(&base.tree)?;
         let named: Vec<String> = configs.iter().flat_map(|it| named_files(it)).collect();
         let wanted = |path: &str| {
-            let (_, extension) = path.rsplit_once('.').unwrap_or_default();
             let inside = below_one(prefix, path);
-            HEADERS.contains(&extension)
+            is_source(path)
                 || inside.is_some_and(|path| {
                     named.iter().any(|name| name == path)
                         || configs
@@ -89,7 +89,7 @@ impl Tree {
                             .any(|it| it.groups_of_file(path).next().is_some())
                 })
         };
-        let top = extracted(repository, base, &entries, &wanted)?;
+        let top = extracted(repository, base, prefix, &entries, &wanted)?;
         let paths = entries.iter().map(|entry| entry.path.clone());
         let files = below(prefix, paths.filter(|path| wanted(path))).collect();
         Ok(Tree {
@@ -191,14 +191,20 @@ impl Tree {
     }
 }
 
+/// Returns true for names of sources and what they include.
+pub(super) fn is_source(path: &str) -> bool {
+    let (_, extension) = path.rsplit_once('.').unwrap_or_default();
+    HEADERS.contains(&extension)
+}
+
 /// Files that a configuration names outside its globs: arrays, oracles, what stands before sources.
 fn named_files(config: &Config) -> Vec<String> {
     let launches = config.launch.values().flat_map(|launch| launch.all());
     let groups = config.kernels.iter();
     let of_groups = groups.clone().filter_map(|group| group.launch.as_ref());
     let launches = launches.chain(of_groups.flat_map(|launch| launch.all()));
-    let arrays = launches.flat_map(|launch| launch.split_whitespace());
-    let arrays = arrays.filter_map(|word| Some(word.split_once('=')?.1.to_owned()));
+    let words = launches.flat_map(|launch| launch.split_whitespace());
+    let arrays = super::launches::arrays(words).map(str::to_owned);
     let oracles = config
         .oracle
         .values()
@@ -249,6 +255,7 @@ fn walk(root: &Path, folder: &Path, files: &mut Vec<String>) {
 fn extracted(
     repository: &Repository,
     base: &Base,
+    prefix: &str,
     entries: &[Entry],
     wanted: &dyn Fn(&str) -> bool,
 ) -> Result<PathBuf, Failure> {
@@ -274,6 +281,9 @@ fn extracted(
         .tempdir_in(&trees)
         .map_err(fail)?;
     repository.extract(entries, wanted, temporary.path())?;
+    let arrays = arrays_of_comments(temporary.path(), entries, wanted);
+    let is_array = |path: &str| below_one(prefix, path).is_some_and(|it| arrays.contains(it));
+    repository.extract(entries, is_array, temporary.path())?;
     std::fs::write(temporary.path().join(".complete"), "").map_err(fail)?;
     // If another process was first, its files are the same.
     if std::fs::rename(temporary.path(), &folder).is_ok() {
@@ -281,6 +291,26 @@ fn extracted(
     }
     store::tidy_folders(&trees, KEPT);
     canonical(folder).map_err(fail)
+}
+
+/// Files that launch comments of a commit's sources name.
+fn arrays_of_comments(
+    folder: &Path,
+    entries: &[Entry],
+    wanted: &dyn Fn(&str) -> bool,
+) -> BTreeSet<String> {
+    let folders = Folders::new([folder]);
+    let mut arrays = BTreeSet::new();
+    for entry in entries.iter().filter(|entry| wanted(&entry.path)) {
+        let bytes = folders.read(&folder.join(&entry.path), LARGEST);
+        let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+        let comments = text.lines().filter(|line| line.contains("assay: launch"));
+        let words = comments.flat_map(str::split_whitespace);
+        arrays.extend(
+            super::launches::arrays(words).map(|it| it.trim_start_matches("./").to_owned()),
+        );
+    }
+    arrays
 }
 
 fn canonical(folder: PathBuf) -> std::io::Result<PathBuf> {
