@@ -70,7 +70,7 @@ fn parsed(text: &str) -> Result<Triple, String> {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ResourceArgs {
     /// A texture: I=FILE.png[:FORMAT], I=FILE.npy[:FORMAT], or I=zeros:FORMAT:WxHxD (also iota, random and empty, whose texels
-    /// nobody has written), with :levels=N, :layers=N and :samples=N behind; I=same:J is the texture at J. FORMAT is
+    /// count as uninitialised), with :levels=N, :layers=N and :samples=N behind; I=same:J is the texture at J. FORMAT is
     /// Metal's, such as rgba8Unorm or r32Float
     #[arg(long = "texture", value_name = "I=CONTENTS")]
     textures: Vec<String>,

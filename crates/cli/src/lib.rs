@@ -18,6 +18,7 @@ mod commands;
 mod configuration;
 mod confine;
 mod context;
+mod cures;
 mod failure;
 mod folders;
 mod generate;

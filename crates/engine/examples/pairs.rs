@@ -60,14 +60,14 @@ impl Pair {
     }
 }
 
-/// The pairs of a folder, in order of name.
-pub fn pairs(folder: &Path) -> Option<Vec<Pair>> {
+/// The pairs of a folder, so many of each fault, in order of name.
+pub fn pairs(folder: &Path, each: usize) -> Option<Vec<Pair>> {
     let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
     let compiler = assay_msl::find::find(Some(&variable("ASSAY_CLANG")), &variable("PATH"))?;
     let clang = Clang::new(compiler, std::env::temp_dir().join("assay-pairs-headers"));
     let workspace = Workspace::new(Arc::new(clang), Arc::new(NoFiles));
     let mut found = Vec::new();
-    for faulty in faulty(folder) {
+    for faulty in faulty(folder, each) {
         let cured = PathBuf::from(faulty.display().to_string().replace(".faulty.", ".cured."));
         let text = std::fs::read_to_string(&faulty).expect("a file");
         let planted = (1..)
@@ -91,18 +91,19 @@ pub fn pairs(folder: &Path) -> Option<Vec<Pair>> {
     Some(found)
 }
 
-fn faulty(folder: &Path) -> Vec<PathBuf> {
+fn faulty(folder: &Path, each: usize) -> Vec<PathBuf> {
     let inside = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).expect("a folder");
-        entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .collect()
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let mut paths: Vec<PathBuf> = paths.collect();
+        paths.sort();
+        paths
     };
+    let is_faulty = |path: &PathBuf| path.to_string_lossy().ends_with(".faulty.metal");
     let folders = inside(folder).into_iter().filter(|path| path.is_dir());
-    let mut files: Vec<PathBuf> = folders.flat_map(|folder| inside(&folder)).collect();
-    files.retain(|path| path.to_string_lossy().ends_with(".faulty.metal"));
-    files.sort();
-    files
+    let of_each =
+        folders.flat_map(|folder| inside(&folder).into_iter().filter(is_faulty).take(each));
+    of_each.collect()
 }
 
 /// Predicted time and findings of a file's kernel.
@@ -182,7 +183,7 @@ fn main() {
     let folder = std::env::args()
         .nth(1)
         .unwrap_or_else(|| "examples/pairs".to_owned());
-    match pairs(Path::new(&folder)) {
+    match pairs(Path::new(&folder), usize::MAX) {
         Some(pairs) => print!("{}", table(&pairs)),
         None => println!("no clang on this machine passes the probe"),
     }

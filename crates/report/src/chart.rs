@@ -50,7 +50,7 @@ const HEIGHT: f64 = 400.0;
 /// Room for the figures of the axes: left, below; and a little elsewhere.
 const LEFT: f64 = 66.0;
 const BELOW: f64 = 48.0;
-const EDGE: f64 = 14.0;
+const EDGE: f64 = 22.0;
 
 /// The style of a chart: part of the page's style sheet.
 pub const STYLE: &str = "

@@ -19,6 +19,7 @@
 
 pub mod advice;
 pub mod attempts;
+pub mod cure;
 pub mod diff;
 pub mod fingerprint;
 pub mod knobs;

@@ -16,9 +16,10 @@ mod sizes;
 mod source_filter;
 mod subject;
 mod time;
+mod variant;
 mod written;
 
-pub use sizes::{Plan, odd, suitable};
+pub use sizes::{Plan, odd, quick, suitable};
 pub use source_filter::{LONGEST_SOURCE, Unwanted, unwanted};
 pub use subject::{Origin, Subject};
 pub use time::instructions;
@@ -31,9 +32,10 @@ use assay_launch::element::Element;
 use assay_launch::template::Grid;
 use assay_launch::{Inputs, Sizes};
 use assay_predict::Target;
-use assay_rewrite::recipe::{Applied, Geometry, Step, apply, choices};
+use assay_rewrite::recipe::{Geometry, Step, choices};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
+use variant::Variant;
 
 /// The seed of contents as the launch writes them.
 pub const AS_WRITTEN: u64 = 1;
@@ -110,7 +112,7 @@ pub struct Bench<'a, L: Launch> {
     target: &'a Target,
     /// Whatever decides a prediction or a proof besides program and geometry.
     context: String,
-    applied: Mutex<FxHashMap<Genome, Result<Arc<Applied>, Failure>>>,
+    applied: Mutex<FxHashMap<Genome, Result<Arc<Variant>, Failure>>>,
     original: proof::Original,
     written: Mutex<FxHashMap<String, Arc<Written>>>,
 }
@@ -177,7 +179,7 @@ impl<'a, L: Launch> Bench<'a, L> {
     }
 
     /// The program of a genome with its geometry.
-    fn applied(&self, genome: &Genome) -> Result<Arc<Applied>, Failure> {
+    fn applied(&self, genome: &Genome) -> Result<Arc<Variant>, Failure> {
         let known = self.applied.lock().ok();
         if let Some(found) = known.and_then(|known| known.get(genome).cloned()) {
             return found;
@@ -189,14 +191,14 @@ impl<'a, L: Launch> Bench<'a, L> {
         made
     }
 
-    fn apply(&self, genome: &Genome) -> Result<Applied, Failure> {
+    fn apply(&self, genome: &Genome) -> Result<Variant, Failure> {
         let Some((last, before)) = genome.steps.split_last() else {
-            return self
-                .subject
-                .program(&genome.knobs, self.launch.geometry().clone());
+            let geometry = self.launch.geometry().clone();
+            let applied = self.subject.program(&genome.knobs, geometry)?;
+            return Ok(Variant::original(applied, self.subject.text(&genome.knobs)));
         };
         if written::is_step(last) {
-            return self.apply_written(genome);
+            return self.apply_written(genome).map(Variant::from);
         }
         let parent = Genome {
             knobs: genome.knobs.clone(),
@@ -205,20 +207,19 @@ impl<'a, L: Launch> Bench<'a, L> {
         let parent = self.applied(&parent)?;
         let fail = |why: String| Failure::new(Stage::Apply, format!("{last}: {why}"));
         let step: Step = last.parse().map_err(|error| fail(format!("{error}")))?;
-        let next = apply(&parent.candidate, &step).map_err(|refusal| fail(refusal.why))?;
-        Ok(Applied {
-            class: parent.class.max(next.class),
-            candidate: next.candidate,
-        })
+        self.next(genome, &parent, &step)
     }
 
     /// The source of a genome.
-    fn source(&self, genome: &Genome, applied: &Applied) -> Result<Option<String>, Failure> {
+    fn source(&self, genome: &Genome, applied: &Variant) -> Result<Option<String>, Failure> {
         if genome.steps.is_empty() {
             return Ok(self.subject.text(&genome.knobs));
         }
         if written::is_plain(genome) {
             return self.written_text(genome).map(Some);
+        }
+        if let Some(text) = applied.text() {
+            return Ok(Some(text.clone()));
         }
         let printed = applied.candidate.print();
         let printed =

@@ -11,6 +11,7 @@ kernel void rows_times_own(device float *y, device const float *m, device const 
         held[sg][lane] = m[(row * 8 + sg) * n + k + lane] * v[k + lane];
         simdgroup_barrier(mem_flags::mem_threadgroup);
         sum += held[sg][lane ^ 1] - held[sg][lane ^ 16];
+        simdgroup_barrier(mem_flags::mem_threadgroup);
     }
     sum = simd_sum(sum);
     if (lane == 0) y[row * 8 + sg] = sum;

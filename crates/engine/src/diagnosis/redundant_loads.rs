@@ -49,12 +49,18 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
     };
     out.push(Found {
         message: format!(
-            "threads of a threadgroup load each byte {:.0} times here; once would do, shared in threadgroup memory",
+            "threads of a threadgroup load each byte {:.0} times here; once would do",
             times(worst)
         ),
-        seen: vec![seen("loads of each byte by a threadgroup", times(worst), 1.0)],
+        seen: vec![seen(
+            "loads of each byte by a threadgroup",
+            times(worst),
+            1.0,
+        )],
         without: Some(removal::shared(look.sampled, &look.seen, &offsets)),
-        cure: advice("load a tile once into threadgroup memory, or compute several results per thread"),
+        cure: advice(
+            "load a tile once into threadgroup memory, or compute several results per thread",
+        ),
         offsets,
         ..Found::default()
     });

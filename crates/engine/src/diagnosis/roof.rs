@@ -60,7 +60,7 @@ pub(super) fn near(look: &Look<'_>) -> Option<Finding> {
     let found = Found {
         of_kernel: true,
         message: format!(
-            "near the roof: limited by {limit}, and no removal of an effect brings 3 %"
+            "near the limit, which is {limit}: nothing that was looked for costs 3 % of the time"
         ),
         ..Found::default()
     };

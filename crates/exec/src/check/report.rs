@@ -118,7 +118,7 @@ impl ReportKind {
         match self {
             Self::OutOfBounds => "access outside its buffer",
             Self::Misaligned => "misaligned access",
-            Self::Uninitialised => "read of what nobody has written",
+            Self::Uninitialised => "read of uninitialised memory",
             Self::Race => "race between threads of a threadgroup",
             Self::GroupRace => "race between threadgroups",
             Self::DivergentBarrier => "barrier that not all threads reach",

@@ -87,10 +87,16 @@ pub fn roofs(predicted: &Predicted) -> Vec<Figure> {
         figures.push(Figure::new("FLOPS", share).note(format!("{gflops} GFLOP/s")));
     }
     if let Some(gbs) = rates.gbs {
-        let share = percent(rates.bandwidth_share, "bandwidth");
         let touched = number::bytes(predicted.work.touched_bytes as u64);
         let note = format!("{touched} touched at {gbs} GB/s");
-        figures.push(Figure::new("DRAM", share).note(note));
+        figures.push(match rates.bandwidth_share {
+            // Bytes that caches answer do not cross the memory's bus, however many they are.
+            Some(share) if share > 1.0 => {
+                let times = format!("{note}, {share:.1} times what DRAM brings");
+                Figure::new("DRAM", "caches answer").note(times)
+            }
+            share => Figure::new("DRAM", percent(share, "bandwidth")).note(note),
+        });
     }
     figures
 }

@@ -230,9 +230,13 @@ fn packed(picture: &Picture) -> Value {
         picture.kernel, picture.simulated, picture.per_core
     );
     let left_out = picture.rows.len() - rows.len();
+    // The picture is as wide as what it shows.
+    let shown = picture.rows.iter().take(rows.len());
+    let ends = shown.filter_map(|row| Some(row.stretches.last()?.to));
+    let cycles = ends.fold(0.0, f64::max);
     json!({
         "title": title,
-        "cycles": picture.cycles.ceil(),
+        "cycles": cycles.ceil(),
         "perUs": picture.cycles_per_us,
         "leftOut": left_out,
         "names": Activity::ALL.map(Activity::name),

@@ -61,4 +61,7 @@ pub struct Cure {
     /// What it was predicted to bring when it was applied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gain: Option<TimeGain>,
+    /// Recipes that were tried and not taken, with the reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
 }

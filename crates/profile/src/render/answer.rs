@@ -120,7 +120,7 @@ pub fn advice(finding: &Finding) -> Advice {
             .collect()
     });
     let text = match cure {
-        Some(cure) if !cure.advice.is_empty() => format!("{}. {}", finding.message, cure.advice),
+        Some(cure) if !cure.advice.is_empty() => format!("{}; {}", finding.message, cure.advice),
         _ => finding.message.clone(),
     };
     let explained = || format!("assay explain {}", finding.rule);
@@ -186,7 +186,12 @@ pub fn findings(answer: &mut Answer, profile: &Profile, detail: Detail) {
     };
     if detail == Detail::Full {
         answer.push(Block::Heading("Findings".to_owned()));
-        all.iter().for_each(|finding| answer.push(advice(finding)));
+        for finding in all {
+            answer.push(advice(finding));
+            let refused = finding.cure.iter().flat_map(|cure| &cure.refused);
+            let refused = refused.map(|why| Block::noted(format!("not taken: {why}"), Role::Dim));
+            answer.blocks.extend(refused);
+        }
         return;
     }
     answer.push(Block::Heading("Do this first".to_owned()));

@@ -40,6 +40,7 @@ mod imply;
 mod independent;
 mod jam;
 mod matrices;
+pub mod patch;
 mod persistent;
 mod positions;
 mod reduction;
@@ -105,6 +106,11 @@ pub const RECIPES: &[Recipe] = &[
     block::RECIPE,
     matrices::RECIPE,
     persistent::RECIPE,
+    patch::INTERLEAVE,
+    patch::PAD,
+    patch::COMBINE_ATOMICS,
+    patch::SHARE_BRANCH,
+    patch::RELAX_BARRIER,
 ];
 
 /// The manual pages of all recipes.

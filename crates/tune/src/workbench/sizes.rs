@@ -138,6 +138,47 @@ pub fn suitable(
     }
 }
 
+/// The same for a report that has seconds: one small size, and one at which whole tiles are; the launch's own where these do
+/// not do, if it is affordable.
+pub fn quick(
+    subject: &Subject<'_>,
+    launch: &impl Launch,
+    affordable: &dyn Fn(&Sizes) -> bool,
+) -> Result<Plan, Failure> {
+    let mut original = OriginalRuns {
+        subject,
+        launch,
+        run: Runner::new(subject, &Genome::default(), None, false)?,
+        check: Runner::new(subject, &Genome::default(), None, true)?,
+    };
+    let timed = launch.timed();
+    let mut plan = Plan::default();
+    let mut first_failure = None;
+    for multiples in [&MULTIPLES[..], &MULTIPLES[3..]] {
+        for &multiple in multiples {
+            let sizes = odd(timed, 0, multiple);
+            match original.clean(&sizes, true) {
+                Ok(()) => {
+                    plan.quick
+                        .extend((!plan.quick.contains(&sizes)).then_some(sizes));
+                    break;
+                }
+                Err(failure) => {
+                    first_failure.get_or_insert(failure);
+                }
+            }
+        }
+    }
+    // A kernel that has sizes of its own written into it is right at the launch's alone.
+    if plan.quick.is_empty() && affordable(timed) && original.clean(timed, true).is_ok() {
+        plan.quick.push(timed.clone());
+    }
+    match first_failure {
+        Some(failure) if plan.quick.is_empty() => Err(failure),
+        _ => Ok(plan),
+    }
+}
+
 /// The original, run and checked.
 struct OriginalRuns<'a, L: Launch> {
     subject: &'a Subject<'a>,

@@ -9,6 +9,7 @@ use assay_front::{
     Compiler, Form, GivenConstant, Kernel, Library, OpenConstants, Request, Source, SourceOptions,
 };
 use assay_launch::Sizes;
+use assay_rewrite::PREAMBLE;
 use assay_rewrite::recipe::{Applied, Candidate, Class, Geometry};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
@@ -240,10 +241,31 @@ impl<'a> Subject<'a> {
         Ok(constants)
     }
 
+    /// The program of the author's text with edits, with these values of knobs.
+    pub(super) fn edited(
+        &self,
+        given: &Settings,
+        text: &str,
+        geometry: Geometry,
+    ) -> Result<Applied, Failure> {
+        let library = self.compile(&self.path, text, &self.options(given))?;
+        let kernel = library.kernel(&self.function).map_err(compile_failure)?;
+        self.applied(kernel, given, geometry)
+    }
+
     /// The program with these values of knobs, before any recipe.
     pub(super) fn program(&self, given: &Settings, geometry: Geometry) -> Result<Applied, Failure> {
         let library = self.library(given)?;
         let kernel = library.kernel(&self.function).map_err(compile_failure)?;
+        self.applied(kernel, given, geometry)
+    }
+
+    fn applied(
+        &self,
+        kernel: &Kernel,
+        given: &Settings,
+        mut geometry: Geometry,
+    ) -> Result<Applied, Failure> {
         let constants = self.given_constants(kernel, given)?;
         let request = Request {
             constants: &constants,
@@ -251,7 +273,6 @@ impl<'a> Subject<'a> {
             form: Form::LoopsKept,
         };
         let module = kernel.program_as(&request).map_err(compile_failure)?.module;
-        let mut geometry = geometry;
         geometry.sizes.extend(self.numbers(given));
         Ok(Applied {
             candidate: Candidate {
@@ -287,6 +308,18 @@ impl<'a> Subject<'a> {
             let constants = self.given_constants(kernel, &genome.knobs)?;
             return Ok((library, constants));
         }
+        let text = source.unwrap_or_default();
+        let is_edited = !super::written::is_written(genome) && !text.starts_with(PREAMBLE);
+        if is_edited {
+            let options = SourceOptions {
+                checked,
+                ..self.options(&genome.knobs)
+            };
+            let library = Arc::new(self.compile(&self.path, text, &options)?);
+            let kernel = library.kernel(&self.function).map_err(compile_failure)?;
+            let constants = self.given_constants(kernel, &genome.knobs)?;
+            return Ok((library, constants));
+        }
         let options = match super::written::is_plain(genome) {
             true => self.stranger_options(checked),
             false => SourceOptions {
@@ -294,7 +327,7 @@ impl<'a> Subject<'a> {
                 ..SourceOptions::default()
             },
         };
-        let library = self.compile(Path::new(PRINTED), source.unwrap_or_default(), &options)?;
+        let library = self.compile(Path::new(PRINTED), text, &options)?;
         Ok((Arc::new(library), Vec::new()))
     }
 

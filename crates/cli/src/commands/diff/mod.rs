@@ -18,6 +18,7 @@ use assay_report::envelope::Envelope;
 use assay_report::html::escape;
 use assay_report::style::Role;
 use assay_report::table::{Column, Table};
+use assay_tune::diff::{Line, lines};
 use figures::render;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -150,7 +151,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let hurt = comparisons.iter().any(Comparison::is_hurt);
     let text = match args.format {
         Format::Text => text(&comparisons, args, context),
-        Format::Html => page(&comparisons, args),
+        Format::Html => page(&comparisons, args, (&before, &after)),
         Format::Json => {
             let document = Document {
                 before: args.before.display().to_string(),
@@ -389,7 +390,7 @@ fn several(timed: &[&assay_predict::Compared], detail: Detail) -> Answer {
     answer
 }
 
-fn page(comparisons: &[Comparison], args: &Args) -> String {
+fn page(comparisons: &[Comparison], args: &Args, files: (&File, &File)) -> String {
     let timed = comparisons
         .iter()
         .filter_map(|one| one.predicted.as_deref());
@@ -432,7 +433,25 @@ fn page(comparisons: &[Comparison], args: &Args) -> String {
         }
         below += "</table></div>";
     }
+    below += &sources(files);
     assay_predict::render::html_of_comparison(&timed, &below)
+}
+
+/// Both sources, line by line; nothing where one of the files is not text.
+fn sources((before, after): (&File, &File)) -> String {
+    let (Ok(before), Ok(after)) = (str::from_utf8(&before.bytes), str::from_utf8(&after.bytes))
+    else {
+        return String::new();
+    };
+    let mut out = "<h2>Both sources</h2><div class=wide><pre>".to_owned();
+    for line in lines(before, after) {
+        out += &match line {
+            Line::Both(text) => format!("  {}\n", escape(text)),
+            Line::Before(text) => format!("<span class=bad>- {}</span>\n", escape(text)),
+            Line::After(text) => format!("<span class=good>+ {}</span>\n", escape(text)),
+        };
+    }
+    out + "</pre></div>"
 }
 
 #[cfg(test)]

@@ -145,8 +145,19 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     Ok(Outcome::Fine)
 }
 
-/// Columns of the longest name in the list.
-const NAMES: usize = 6;
+/// Names of a row of the list.
+const NAMES: usize = 14;
+
+/// The first names of some pages, and how many there are besides.
+fn names<'p>(label: &str, pages: impl Iterator<Item = &'p Page> + Clone) -> Figure {
+    let left = pages.clone().count().saturating_sub(NAMES);
+    let names: Vec<&str> = pages.take(NAMES).map(|page| page.id.as_str()).collect();
+    let figure = Figure::new(label, names.join(" "));
+    match left {
+        0 => figure,
+        _ => figure.note(format!("and {left} more")),
+    }
+}
 
 /// Names by what they belong to; with a sentence each when everything is asked for.
 fn list(pages: &[Page], full: bool, context: &Context) -> String {
@@ -170,17 +181,13 @@ fn list(pages: &[Page], full: bool, context: &Context) -> String {
     let mut figures: Vec<Figure> = Vec::new();
     for (command, _) in REGISTRY {
         let of = pages.iter().filter(|page| page.command == *command);
-        let names: Vec<&str> = of.map(|page| page.id.as_str()).collect();
-        figures.push(Figure::new(*command, names.join(" ")));
+        figures.push(names(command, of));
     }
     let words = pages.iter().filter(|page| page.command == words::WORD);
-    let count = words.clone().count();
-    let some: Vec<&str> = words.take(NAMES).map(|page| page.id.as_str()).collect();
-    let left = count - some.len();
-    figures.push(Figure::new("words", some.join(" ")).note(format!("and {left} more: --full")));
+    figures.push(names("words", words));
     answer.push(figures);
     answer.push(Block::noted(
-        "assay explain WORD shows the page of any of them",
+        "assay explain WORD shows the page of any of them, assay explain --full lists all",
         Role::Dim,
     ));
     answer.terminal(&context.view())

@@ -28,13 +28,15 @@ use std::path::PathBuf;
 /// in code.
 ///
 /// With a launch (flags as for assay predict, or a comment `// assay: launch` in the source) the report leads with the
-/// predicted GPU time, its band and what limits it, and says which source lines take it and why.
+/// predicted GPU time, its band and what limits it, and says which source lines take it and why. Findings are then those of
+/// the launch, each with the predicted time that goes away with it; without a launch they are rules about the code alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay profile softmax.metal
   assay profile kernels.metal -f softmax --threadgroup 256 --show loops,asm
   assay profile kernels.metal -f softmax --grid 65536 --threadgroup 256 --bytes 2=u32:1024
   assay profile kernels.metal -f softmax --format html -o softmax.html
+  assay profile softmax.metal --cures
   assay profile mlx.metallib -f rope_single_float32 --const 1=bool:true
   assay profile mlx.metallib --all
   assay profile kernels.gpubin -f softmax --chip m1-max
@@ -76,6 +78,11 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "disasm_only")]
     full: bool,
 
+    /// Apply the recipes that answer the findings, predict and prove them, and show the one that works as a line to copy;
+    /// on a terminal it is done unasked [--cures=never]
+    #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always")]
+    cures: Option<Cures>,
+
     /// Compare with an earlier `--format json` result and exit 1 when a figure changed
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
@@ -96,6 +103,15 @@ pub(crate) struct Args {
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+}
+
+/// When cures are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Cures {
+    /// Whatever the output
+    Always,
+    /// Only the findings
+    Never,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -128,6 +144,14 @@ fn parts() -> clap::builder::PossibleValuesParser {
 }
 
 impl Args {
+    /// Returns true if cures are tried for one kernel.
+    fn tries_cures(&self, context: &Context) -> bool {
+        match self.cures {
+            Some(when) => when == Cures::Always,
+            None => context.terminal && self.format == Format::Text && self.show.is_empty(),
+        }
+    }
+
     fn place(&self) -> Result<Place<'_>, Failure> {
         let file = self.file.as_ref().or(self.binary.as_ref());
         match (&self.text, file) {

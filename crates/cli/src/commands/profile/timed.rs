@@ -2,10 +2,12 @@
 
 use super::Args;
 use crate::context::Context;
+use crate::cures::Patient;
 use crate::failure::Failure;
 use crate::launch::Asked;
 use crate::load::Loaded;
-use crate::prediction::{self, lines, target, targets, task};
+use crate::prediction::{self, Code, lines, target, targets, task};
+use crate::source;
 use assay_engine::diagnosis;
 use assay_front::Bytes;
 use assay_predict::render::{self, time};
@@ -36,9 +38,10 @@ pub(super) fn predicted(
             ),
         );
     }
+    let is_one_of_several = profiles.len() > 1;
     let one = |profile: &mut Profile| match by_name(profile) {
         Some(loaded) => {
-            let found = of(loaded, bytes, guesses, args, context)?;
+            let found = of(loaded, bytes, (guesses, is_one_of_several), args, context)?;
             Ok(found.map(|(predicted, findings)| {
                 profile.findings = findings;
                 predicted
@@ -52,7 +55,7 @@ pub(super) fn predicted(
 fn of(
     loaded: &Loaded,
     bytes: &Bytes,
-    guesses: bool,
+    (guesses, is_one_of_several): (bool, bool),
     args: &Args,
     context: &Context,
 ) -> Result<Option<(Predicted, Vec<Finding>)>, Failure> {
@@ -87,7 +90,7 @@ fn of(
         let mut predicted = prediction::predicted(kernel, task.code, &passes, 1, &target, state)?;
         predicted.lines = lines::lines(&passes, 1, &target, state, Some(&loaded.sources))?;
         let text = std::str::from_utf8(bytes).ok();
-        let mut findings = Vec::new();
+        let mut findings: Vec<Finding> = Vec::new();
         for pass in &passes {
             findings.extend(diagnosis::findings(
                 pass,
@@ -95,6 +98,24 @@ fn of(
                 (&target, state),
                 text,
             )?);
+        }
+        let is_source = source::open(path, bytes).is_ok_and(|file| file.is_source());
+        let text = text.filter(|_| is_source && loaded.code() == Code::Generated);
+        let text = text.filter(|_| args.tries_cures(context) && !is_one_of_several);
+        if let Some(text) = text {
+            let patient = Patient {
+                path,
+                text,
+                options: model.code.source.options(path),
+                constants: &model.code.values.constants,
+                kernel: &program.name,
+                is_one_of_several: args.model.function.is_some(),
+                launched: &launched,
+                target: &target,
+            };
+            if let Err(failure) = patient.cure(&mut findings) {
+                context.note(&format!("note: no cures were tried: {}", failure.message));
+            }
         }
         Ok((predicted, findings))
     };

@@ -1,7 +1,7 @@
 //! The JSON document of `assay rewrite`.
 
 use assay_predict::Compared;
-use assay_rewrite::recipe;
+use assay_rewrite::recipe::{Class, Step};
 use serde::Serialize;
 
 #[cfg(test)]
@@ -28,6 +28,9 @@ pub(super) struct Document {
     /// The rewritten kernel as Metal source, its launch in a comment; not there with `--list`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) source: Option<String>,
+    /// With `--patch`: the change, as `git apply` reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) patch: Option<String>,
     /// Predicted times before and after: modelled; not there with `--list` or `--no-predict`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) predicted: Option<Compared>,
@@ -54,15 +57,15 @@ pub(super) struct Choice {
     refused: Option<String>,
 }
 
-impl From<recipe::Choice> for Choice {
-    fn from(choice: recipe::Choice) -> Choice {
-        let (steps, refused) = match &choice.steps {
+impl From<(&'static str, Class, Result<Vec<Step>, String>)> for Choice {
+    fn from((recipe, class, steps): (&'static str, Class, Result<Vec<Step>, String>)) -> Choice {
+        let (steps, refused) = match &steps {
             Ok(steps) => (steps.iter().map(ToString::to_string).collect(), None),
-            Err(refusal) => (Vec::new(), Some(refusal.why.clone())),
+            Err(why) => (Vec::new(), Some(why.clone())),
         };
         Choice {
-            recipe: choice.recipe.id,
-            class: choice.recipe.class.letter(),
+            recipe,
+            class: class.letter(),
             steps,
             refused,
         }

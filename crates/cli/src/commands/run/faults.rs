@@ -4,6 +4,7 @@ use super::report::{Finding, Party};
 use crate::context::Context;
 use crate::{confine, input};
 use assay_report::style::Role;
+use assay_report::wrap::hanging;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -216,12 +217,12 @@ fn snippets(finding: &Finding, lines: &mut Lines, context: &Context) -> String {
         out += &snippet(side, &label, number > 0, margin, lines, context);
     }
     for caller in &finding.callers {
-        let _ = writeln!(out, "{:margin$} = called at {caller}", "");
+        out += &noted("=", &format!("called at {caller}"), margin, context);
     }
     let advice = ADVICE.iter().find(|(kind, _)| *kind == finding.kind);
     if let Some((_, advice)) = advice {
         let word = context.painter.paint(Role::Heading, "help");
-        let _ = writeln!(out, "{:margin$} = {word}: {advice}", "");
+        out += &noted("=", &format!("{word}: {advice}"), margin, context);
     }
     out
 }
@@ -242,7 +243,7 @@ fn snippet(
     let (Some(spot), Some(line)) = (spot, line) else {
         let place = side.place.as_deref().filter(|_| names_file);
         let place = place.map_or(String::new(), |place| format!(", at {place}"));
-        return format!("{:margin$} = {label}{place}\n", "");
+        return noted("=", &format!("{label}{place}"), margin, context);
     };
     let room = context.width.saturating_sub(margin + 4).max(20);
     let indent = line.len() - line.trim_start().len();
@@ -251,24 +252,31 @@ fn snippet(
     let mark = mark.min(line.chars().count().saturating_sub(1));
     let mut out = format!("{:>margin$} | {line}\n", spot.line);
     let is_long = mark + 2 + label.chars().count() > room;
-    let (blanks, label) = match (spot.column, is_long) {
-        (0, _) => (0, label.to_owned()),
-        (_, true) => (mark, "^".to_owned()),
-        (_, false) => (mark, format!("^ {label}")),
-    };
-    let _ = writeln!(out, "{:margin$} | {:blanks$}{label}", "", "");
-    if spot.column > 0 && is_long {
-        let words = side_words(side, names_file);
-        for line in assay_report::wrap::wrap(&words, room, 0) {
-            let _ = writeln!(out, "{:margin$} | {line}", "");
-        }
+    if spot.column > 0 {
+        let label = if is_long {
+            String::new()
+        } else {
+            format!(" {label}")
+        };
+        let _ = writeln!(out, "{:margin$} | {:mark$}^{label}", "", "");
+    }
+    if spot.column == 0 || is_long {
+        out += &noted("|", label, margin, context);
     }
     out
 }
 
-/// What a side did, where there is no room behind its mark.
-fn side_words(side: &Party, is_other: bool) -> String {
-    let [x, y, z] = side.thread;
-    let also = if is_other { "the other: " } else { "" };
-    format!("{also}{}, thread ({x}, {y}, {z})", side.action)
+/// A remark under a line, folded where a terminal is narrow.
+fn noted(sign: &str, text: &str, margin: usize, context: &Context) -> String {
+    let room = context.width.saturating_sub(margin + 3).max(20);
+    let pieces = match context.folds {
+        true => hanging(text, room, 0, 2),
+        false => vec![text.to_owned()],
+    };
+    let mut out = String::new();
+    for (number, piece) in pieces.iter().enumerate() {
+        let indent = if number == 0 { "" } else { "  " };
+        let _ = writeln!(out, "{:margin$} {sign} {indent}{}", "", piece.trim_end());
+    }
+    out
 }

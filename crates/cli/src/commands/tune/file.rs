@@ -22,7 +22,7 @@ pub(crate) struct FileLaunch {
     geometry: Geometry,
     timed: Sizes,
     /// Where candidates are proven.
-    pub(super) plan: Plan,
+    pub(crate) plan: Plan,
     tolerance: Option<f64>,
     /// What says what is right, besides the original.
     pub(super) oracle: Option<Oracle>,

@@ -1,0 +1,21 @@
+//! Findings judged by pairs of faulty and cured kernels, one of each fault; `scripts/pairs.py` judges all of them, and the cures.
+
+#[allow(dead_code, reason = "the example is a program, too")]
+#[path = "../examples/pairs.rs"]
+mod judge;
+
+use std::path::Path;
+
+#[test]
+fn the_first_finding_is_the_planted_fault_with_its_weight_and_the_cure_ends_it() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pairs");
+    let Some(pairs) = judge::pairs(&folder, 1) else {
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
+        return;
+    };
+    assert_eq!(pairs.len(), 10);
+    let wrong = pairs
+        .iter()
+        .filter(|pair| !(pair.is_named() && pair.is_weighed() && pair.is_gone()));
+    assert_eq!(wrong.count(), 0, "{}", judge::table(&pairs));
+}
