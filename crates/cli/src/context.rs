@@ -76,6 +76,7 @@ impl Context {
         View {
             painter: self.painter,
             width: self.width,
+            folds: self.folds,
         }
     }
 

@@ -7,7 +7,6 @@ use crate::commands::{gate, run};
 use crate::generate::Generator;
 use crate::launch;
 use crate::phases;
-use crate::prediction::registry;
 use crate::source::{self, ThisMachine};
 use crate::toolchain;
 use assay_agx::Isa;
@@ -18,6 +17,7 @@ use assay_device::{Binding, CpuDevice, Device as _, Settings};
 use assay_front::{Kernel, Library, Source, SourceOptions};
 use assay_launch::guess::{Guess, guess};
 use assay_launch::{Inputs, Size, Written, comments};
+use assay_sweep::prediction as registry;
 use assay_tune::fingerprint;
 use assay_tune::workbench::{AS_WRITTEN, Launch as _};
 use rayon::prelude::*;
@@ -171,7 +171,7 @@ fn every_command_sees_the_same_bytes_in_kernels_of_the_registry() {
     let kernels: Vec<_> = registry.kernels().collect();
     kernels.par_iter().for_each(|kernel| {
         let (case, resolved) = registry::case(registry, kernel, "quick").unwrap();
-        let library = source::of_registry(&resolved).unwrap();
+        let library = registry::library(&source::workspace(), &resolved).unwrap();
         let pass = &case.passes[0];
         let mut device = CpuDevice::new(Settings::default()).unwrap();
         let tensors = inputs::random(&case, USUAL_SEED, Kind::Usual);

@@ -5,7 +5,6 @@
 
 use crate::failure::{Failure, Kind};
 use crate::{configuration, confine, input, interrupt, launch, progress, toolchain};
-use assay_bench::registry::Resolved;
 use assay_container::{SelectError, fat, macho};
 use assay_engine::Workspace;
 use assay_front::{
@@ -151,17 +150,6 @@ pub(crate) fn library_as(
     library.map_err(|error| failure(path, error))
 }
 
-/// The kernels of a source of the registry.
-pub(crate) fn of_registry(resolved: &Resolved) -> Result<Library, Failure> {
-    let path = Path::new(&resolved.path);
-    let text = Source {
-        path,
-        text: resolved.text.as_bytes(),
-    };
-    Library::compile(text, &ThisMachine, &SourceOptions::default())
-        .map_err(|error| failure(path, error))
-}
-
 /// The bitcode of source.
 pub(crate) fn bitcode(path: &Path, text: &[u8], args: &SourceArgs) -> Result<Vec<u8>, Failure> {
     let source = Source {
@@ -170,6 +158,14 @@ pub(crate) fn bitcode(path: &Path, text: &[u8], args: &SourceArgs) -> Result<Vec
     };
     let bitcode = ThisMachine.bitcode(source, &args.options(path));
     bitcode.map_err(|error| failure(path, error.into()))
+}
+
+/// The text of a source that a report shows lines of.
+pub(crate) fn text(path: &Path) -> Option<String> {
+    match input::lent(path) {
+        Some(bytes) => String::from_utf8(bytes.to_vec()).ok(),
+        None => confine::read_to_string(path),
+    }
 }
 
 /// Returns true if a file holds programs rather than machine code, by its name or its first bytes.

@@ -44,7 +44,9 @@ pub mod lines;
 pub mod names;
 mod phases;
 pub mod prediction;
+pub mod ran;
 mod runner;
+pub mod targets;
 mod workspace;
 
 pub use error::{Error, Kind};

@@ -3,7 +3,6 @@
 use crate::progress;
 use assay_predict::{Cache, Predicted, Report, Target};
 
-pub(crate) mod registry;
 pub(crate) mod targets;
 pub(crate) mod task;
 

@@ -3,9 +3,10 @@
 
 use crate::failure::Failure;
 use crate::folders;
-use assay_chip::{Chip, Parameter, chips};
+use assay_chip::{Chip, chips};
+use assay_engine::targets::changed;
+use assay_predict::Target;
 use assay_predict::calibrate::ChipFile;
-use assay_predict::{Constants, FIGURES, Target};
 use std::path::{Path, PathBuf};
 
 /// Which chips, and what is changed about them.
@@ -40,7 +41,7 @@ impl Choice<'_> {
             ))
             .advice(format!("--chip {} asks for it", file.chip)));
         }
-        let with = |chip: Chip| self.changed(target(chip, file.as_ref())?);
+        let with = |chip: Chip| changed(target(chip, file.as_ref())?, self.what_if);
         named.into_iter().map(with).collect()
     }
 
@@ -56,15 +57,6 @@ impl Choice<'_> {
             (Some(target), true) => Ok(target),
             _ => Err(Failure::usage("--chip names one chip")),
         }
-    }
-
-    /// A chip with what the user changed about it.
-    pub(crate) fn changed(&self, mut target: Target) -> Result<Target, Failure> {
-        for text in self.what_if {
-            change(&mut target, text)?;
-        }
-        target.changed = self.what_if.to_vec();
-        Ok(target)
     }
 }
 
@@ -107,42 +99,4 @@ pub(crate) fn read(path: &Path) -> Result<(PathBuf, ChipFile), Failure> {
             .advice("assay calibrate writes such files; each row is scope, name, value, low, high, basis, source, note")
     })?;
     Ok((path.to_owned(), file))
-}
-
-fn change(target: &mut Target, text: &str) -> Result<(), Failure> {
-    let parts = text.split_once('=');
-    let (name, value) = parts.ok_or_else(|| {
-        Failure::usage(format!(
-            "--what-if {text}: it is FIGURE=VALUE, as in dram_gbs=200"
-        ))
-    })?;
-    if Constants::NAMES.contains(&name.trim()) {
-        let number: Option<f64> = value.trim().parse().ok();
-        let sound = number.filter(|number| *number > 0.0 && number.is_finite());
-        let number = sound.ok_or_else(|| {
-            Failure::usage(format!("--what-if {text}: the value must be above 0"))
-        })?;
-        target.constants.set(name.trim(), number);
-        return Ok(());
-    }
-    if let Ok(parameter) = Parameter::named(name.trim())
-        && !FIGURES.contains(&parameter)
-    {
-        let used: Vec<&str> = FIGURES.iter().map(|figure| figure.name()).collect();
-        let message = format!(
-            "--what-if {text}: no predicted time depends on {}",
-            name.trim()
-        );
-        return Err(Failure::usage(message).advice(format!(
-            "figures that change it are {}; constants of the model are {}",
-            used.join(", "),
-            Constants::NAMES.join(", ")
-        )));
-    }
-    target.chip = target.chip.clone().with(text).map_err(|error| {
-        let names = Constants::NAMES.join(", ");
-        Failure::usage(format!("--what-if {text}: {error}"))
-            .advice(format!("constants of the model are {names}"))
-    })?;
-    Ok(())
 }

@@ -62,7 +62,11 @@ impl Report<'_> {
         findings(&mut answer, profile, Detail::Full);
         let (painter, width) = (self.painter, self.style.width);
         self.out.push('\n');
-        self.out += &answer.terminal(&View { painter, width });
+        self.out += &answer.terminal(&View {
+            painter,
+            width,
+            ..View::default()
+        });
     }
 
     pub(super) fn trouble(&mut self, part: &Part) {

@@ -239,6 +239,8 @@ pub struct View {
     pub painter: Painter,
     /// Columns.
     pub width: usize,
+    /// Source lines and remarks under them are folded at `width`, as a terminal needs and a pipe does not.
+    pub folds: bool,
 }
 
 impl Default for View {
@@ -246,6 +248,7 @@ impl Default for View {
         View {
             painter: Painter::default(),
             width: 100,
+            folds: false,
         }
     }
 }

@@ -14,7 +14,11 @@ const MOST_REFUSED: usize = 3;
 
 /// The report for people.
 pub fn text(report: &Report, painter: Painter, width: usize) -> String {
-    answer(report).terminal(&View { painter, width })
+    answer(report).terminal(&View {
+        painter,
+        width,
+        ..View::default()
+    })
 }
 
 /// What was found, on one screen.

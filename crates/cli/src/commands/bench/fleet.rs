@@ -1,18 +1,17 @@
 //! `assay bench --fleet`: one job per kernel, element type and pool; answers become rows and go on the board.
 
-use super::environment::Environment;
-use super::report::{OnBoard, Report, Row};
-use super::{Args, Format, includes, select};
-use crate::commands::board::save::Saver;
+use super::{Args, Format};
+use crate::commands::board::location;
 use crate::commands::fleet::line::Line;
 use crate::commands::fleet::submit::Session;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use crate::input;
+use crate::{confine, input};
 use assay_bench::registry::Kernel;
 use assay_board::Wire;
 use assay_fleet::{Answer, Ending, Submission};
 use assay_report::envelope::Envelope;
+use assay_sweep::{Environment, OnBoard, Report, Row, Saver, select};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -61,7 +60,7 @@ pub(super) fn run(args: &Args, kernels: &select::Kernels<'_>, context: &Context)
     let pools = session.pools(&args.fleet, context)?;
     let mut saver = match args.no_save || args.no_time {
         true => Saver::nowhere(),
-        false => Saver::open(args.board.as_deref(), context)?,
+        false => location::saver(args.board.as_deref(), context)?,
     };
     let (asked, submissions) = ask(args, kernels, &pools, &saver, context)?;
     if args.fleet.detach {
@@ -194,10 +193,11 @@ fn ask(
                 .advice("name the kernel it stands for"));
         }
         let bytes = input::open(path)?;
-        let source = includes::whole(
+        let source = assay_sweep::whole(
             path,
             &String::from_utf8_lossy(&bytes),
             kernels.registry.headers(),
+            confine::read_to_string,
         );
         let source = source.map_err(Failure::input)?;
         line.bytes("source.metal", source.text.as_bytes());
@@ -370,7 +370,7 @@ fn text(reports: &[(String, String, Report)], context: &Context) -> String {
         let heading = context
             .painter
             .paint(assay_report::style::Role::Heading, heading);
-        format!("{heading}\n\n{}", report.text(context))
+        format!("{heading}\n\n{}", report.text(&context.view()))
     });
     pages.collect::<Vec<_>>().join("\n")
 }

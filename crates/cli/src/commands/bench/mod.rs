@@ -1,38 +1,24 @@
 //! `assay bench`: is a kernel right, and how fast is it.
 
-mod alone;
-mod challenge;
-mod describe;
-mod engine;
 mod environment;
 #[cfg(feature = "fleet")]
 mod fleet;
-mod includes;
-mod modelled;
 mod mutants;
 mod new;
-mod profile;
-mod reference;
-mod report;
-mod score;
-pub(crate) mod select;
-mod sweep;
-mod table;
-mod text;
-pub(crate) mod turn;
-mod work;
-
-pub(crate) use engine::Engine;
-pub(crate) use sweep::fresh_seed;
-pub(crate) use work::usual_plan;
+pub(crate) mod world;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
+use crate::prediction::Choice as Chips;
+use crate::{commands::board::location, confine, input, interrupt};
 use assay_bench::Dtype;
+use assay_bench::registry::Set;
+use assay_device::Origin;
 use assay_report::envelope::Envelope;
-use reference::Choice;
-use score::Target;
-use std::path::PathBuf;
+use assay_sweep::select::{self, Wanted};
+use assay_sweep::{Choice, Own, Question, Saver, Target};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::path::{Path, PathBuf};
 
 /// Examine kernels of the registry against their oracles, and time them
 ///
@@ -120,7 +106,7 @@ pub(crate) struct Args {
     reference_only: bool,
 
     /// The score that counts
-    #[arg(long, value_enum, value_name = "SCORE", default_value_t)]
+    #[arg(long, value_name = "SCORE", default_value = Target::Speed.name(), value_parser = target())]
     target: Target,
 
     /// Add the static profile: registers, occupancy, what bounds it; modelled
@@ -212,18 +198,90 @@ pub(crate) enum DeviceName {
 }
 
 impl DeviceName {
-    pub(crate) const fn name(self) -> &'static str {
+    /// Whose clock times are by.
+    pub(crate) const fn origin(self) -> Origin {
         match self {
-            Self::Cpu => "cpu",
-            Self::Metal => "metal",
+            Self::Cpu => Origin::Host,
+            Self::Metal => Origin::Measured,
         }
     }
+}
+
+impl SetName {
+    const fn set(self) -> Set {
+        match self {
+            Self::Common => Set::Common,
+            Self::Standard => Set::Standard,
+            Self::Full => Set::Full,
+        }
+    }
+}
+
+fn target() -> impl TypedValueParser<Value = Target> {
+    let values = Target::ALL.map(|one| PossibleValue::new(one.name()).help(one.meaning()));
+    PossibleValuesParser::new(values).map(|name| Target::named(&name))
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     New(new::Args),
     Mutants(mutants::Args),
+}
+
+impl Args {
+    /// The question, without what is only shown or saved.
+    fn question(&self) -> Result<Question, Failure> {
+        let targets = match self.predict.as_deref() {
+            Some(chips) => {
+                let choice = Chips {
+                    chips,
+                    what_if: &[],
+                    chip_file: None,
+                };
+                choice.targets()?
+            }
+            None => Vec::new(),
+        };
+        Ok(Question {
+            device: self.device.origin(),
+            quick: self.quick,
+            sizes: self.sizes.clone(),
+            iters: self.iters,
+            warmup: self.warmup,
+            cold_start: self.cold_start,
+            references: self.reference.clone(),
+            reference_only: self.reference_only,
+            target: self.target,
+            profile: self.profile,
+            predict: self.predict.clone(),
+            targets,
+            resume: self.resume,
+            timeout: self.timeout,
+            no_time: self.no_time,
+            dtypes: self.dtype.clone(),
+            seed: self.seed,
+            source: self.source.as_deref().map(own),
+            chip: self.chip.clone(),
+            kernels: self.kernels.clone(),
+        })
+    }
+}
+
+/// A source of the user's; one that cannot be read is said so in its row.
+fn own(path: &Path) -> Own {
+    let text = match input::lent(path) {
+        Some(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        None => confine::open(path)
+            .map_err(|failure| failure.message)
+            .and_then(|file| {
+                std::io::read_to_string(file)
+                    .map_err(|error| format!("{}: {error}", path.display()))
+            }),
+    };
+    Own {
+        path: path.to_owned(),
+        text,
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -238,8 +296,15 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         Some(Command::Mutants(args)) => return mutants::run(args, context),
         None => {}
     }
-    let chosen = select::registry(args)?;
-    let kernels = select::kernels(args, &chosen)?;
+    let chosen = select::registry(args.kernels.as_deref())?;
+    let sets: Vec<Set> = args.set.iter().map(|set| set.set()).collect();
+    let wanted = Wanted {
+        names: &args.names,
+        sets: &sets,
+        all: args.all || args.list,
+        dtypes: &args.dtype,
+    };
+    let kernels = select::kernels(wanted, &chosen)?;
     if args.list || args.describe {
         if args.format == Format::Json {
             return Err(Failure::usage(
@@ -247,14 +312,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             ));
         }
         let text = match args.describe {
-            true => describe::describe(&kernels.sound, kernels.registry)?,
-            false => describe::list(&kernels.sound, context),
+            true => assay_sweep::describe(&kernels.sound, kernels.registry)?,
+            false => assay_sweep::list(&kernels.sound, &context.view()),
         };
         context.write(&text)?;
         return Ok(Outcome::Fine);
     }
     if args.dry_run {
-        let planned = describe::planned(args, &kernels)?;
+        let planned = assay_sweep::planned(&args.question()?, &kernels)?;
         context.write(&match args.format {
             Format::Text => planned.text(),
             Format::Json => Envelope::new("assay.bench-plan", 1, &planned).to_json(),
@@ -265,9 +330,20 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     if args.fleet.fleet.is_some() {
         return fleet::run(args, &kernels, context);
     }
-    let report = work::run(args, &kernels, context)?;
+    let asked = args.question()?;
+    let saver = match args.no_save || args.no_time || args.reference_only {
+        true => Saver::nowhere(),
+        false => location::saver(args.board.as_deref(), context)?,
+    };
+    interrupt::cooperate();
+    let listener = match kernels.sound.len() {
+        0 | 1 => world::Listener::quiet(context),
+        _ => world::Listener::bar(context, "{pos} of {len} kernels, {msg}, {eta} to go"),
+    };
+    let report = assay_sweep::run(&asked, &kernels, saver, &world::world(&listener))?;
+    drop(listener);
     let text = match args.format {
-        Format::Text => report.text(context),
+        Format::Text => report.text(&context.view()),
         Format::Json => Envelope::new("assay.bench", 1, &report).to_json(),
     };
     context.write(&text)?;
@@ -282,8 +358,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
 mod tests {
     #[test]
     fn the_schema_is_current() {
-        crate::schema::check::<super::report::Report>("assay.bench", 1);
-        crate::schema::check::<super::describe::Planned>("assay.bench-plan", 1);
-        crate::schema::check::<super::mutants::Report>("assay.bench-mutants", 1);
+        crate::schema::check::<assay_sweep::Report>("assay.bench", 1);
+        crate::schema::check::<assay_sweep::Planned>("assay.bench-plan", 1);
+        crate::schema::check::<assay_sweep::mutants::Report>("assay.bench-mutants", 1);
     }
 }

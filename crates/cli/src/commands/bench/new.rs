@@ -3,9 +3,9 @@
 use super::Args as BenchArgs;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use assay_bench::registry::{Kernel, Registry};
+use assay_sweep::new::{self, Question};
 use clap::Parser;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Start a kernel of your own from one of the registry, and examine it
 ///
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
   assay bench new my_operation --oracle expression
   assay bench new my_operation --oracle python
   assay bench my_softmax --kernels kernels --sizes reference")]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The kernel's name: small letters, digits and _
     #[arg(value_name = "NAME")]
     name: String,
@@ -60,26 +60,6 @@ enum OracleKind {
     Program,
 }
 
-impl OracleKind {
-    /// The line of `kernel.toml`, for the small operation, and the file beside it.
-    const fn template(self) -> (&'static str, Option<(&'static str, &'static str)>) {
-        match self {
-            Self::Expression => (
-                "oracle = { expression = \"y[i, j] = max(x[i, j], 0)\" }",
-                None,
-            ),
-            Self::Python => (
-                "oracle = { python = \"oracle.py\" }",
-                Some(("oracle.py", include_str!("new/oracle.py"))),
-            ),
-            Self::Program => (
-                "oracle = { program = \"python3 program.py\" }",
-                Some(("program.py", include_str!("new/program.py"))),
-            ),
-        }
-    }
-}
-
 /// Only for making the arguments of an ordinary `assay bench`.
 #[derive(Debug, Parser)]
 struct Ordinary {
@@ -88,11 +68,17 @@ struct Ordinary {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
-    let registry = Registry::embedded().map_err(|error| Failure::input(error.to_string()))?;
-    let like = registry.kernel(&args.like).map_err(|error| {
-        Failure::usage(error.to_string()).advice("assay bench --list shows all kernels")
-    })?;
-    let folder = write(args, registry, like)?;
+    let asked = Question {
+        name: &args.name,
+        like: &args.like,
+        oracle: args.oracle.map(|kind| match kind {
+            OracleKind::Expression => new::OracleKind::Expression,
+            OracleKind::Python => new::OracleKind::Python,
+            OracleKind::Program => new::OracleKind::Program,
+        }),
+        into: &args.into,
+    };
+    let folder = new::write(asked)?;
     context.note(&format!("wrote {}", folder.display()));
     let into = args.into.display().to_string();
     let words = ["bench", &args.name, "--kernels", &into, "--quick"];
@@ -102,69 +88,4 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
     let ordinary =
         Ordinary::try_parse_from(words).map_err(|error| Failure::usage(error.to_string()))?;
     super::run(&ordinary.args, context)
-}
-
-/// Writes the folder; nothing that is there is touched.
-fn write(args: &Args, registry: &Registry, like: &Kernel) -> Result<PathBuf, Failure> {
-    let name = &args.name;
-    let sound = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
-    if !starts || !name.chars().all(sound) || name.len() > 64 {
-        return Err(
-            Failure::usage(format!("\"{name}\" is no name for a kernel"))
-                .advice("small letters, digits and _, a letter first, at most 64"),
-        );
-    }
-    let source = registry.source(like, None);
-    let source = source.map_err(|error| Failure::input(error.to_string()))?;
-    let description = registry.description(like).ok_or_else(|| {
-        Failure::input(format!("the description of \"{}\" is not there", like.name))
-    })?;
-    let folder = args.into.join(like.set.name()).join(name);
-    let fail =
-        |path: &Path, error: std::io::Error| Failure::input(format!("{}: {error}", path.display()));
-    if let Some(parent) = folder.parent() {
-        std::fs::create_dir_all(parent).map_err(|error| fail(parent, error))?;
-    }
-    std::fs::create_dir(&folder).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Failure::usage(format!("{} is there already", folder.display()))
-                .advice("take another name; nothing was changed")
-        }
-        _ => fail(&folder, error),
-    })?;
-    let mut description = with_function(description, like);
-    let mut beside = None;
-    if let Some(kind) = args.oracle {
-        let (line, file) = kind.template();
-        let lines = description
-            .lines()
-            .map(|old| match old.starts_with("oracle =") {
-                true => line,
-                false => old,
-            });
-        description = lines.flat_map(|line| [line, "\n"]).collect();
-        beside = file.map(|(name, text)| (name.to_owned(), text.to_owned()));
-    }
-    let files = [
-        ("kernel.toml".to_owned(), description),
-        (format!("{name}.metal"), source.text),
-    ];
-    for (file, text) in files.into_iter().chain(beside) {
-        let path = folder.join(file);
-        std::fs::write(&path, text).map_err(|error| fail(&path, error))?;
-    }
-    Ok(folder)
-}
-
-/// The description with the function's name in it: it is no longer the folder's.
-fn with_function(description: &str, like: &Kernel) -> String {
-    let named = description
-        .lines()
-        .take_while(|line| !line.starts_with('['))
-        .any(|line| line.starts_with("function ") || line.starts_with("function="));
-    match named {
-        true => description.to_owned(),
-        false => format!("function = \"{}\"\n{description}", like.name),
-    }
 }

@@ -1,8 +1,10 @@
 //! Where the board is, and how its errors are told.
 
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::folders;
-use assay_board::{Board, Error};
+use crate::{confine, folders};
+use assay_board::Board;
+use assay_sweep::{Capsule, Saver};
 use std::path::{Path, PathBuf};
 
 /// The board that was asked for: by the option, by `ASSAY_BOARD`, or the user's own.
@@ -48,10 +50,27 @@ pub(crate) fn to_write(option: Option<&Path>) -> Result<Board, Failure> {
     Board::open(path(option)).map_err(failure)
 }
 
-pub(crate) fn failure(error: Error) -> Failure {
-    let failure = Failure::input(error.to_string());
-    match error.advice() {
-        Some(advice) => failure.advice(advice),
-        None => failure,
+/// What saves runs. A board that was asked for must open; the user's own may be missing, and nothing is saved then.
+pub(crate) fn saver(option: Option<&Path>, context: &Context) -> Result<Saver, Failure> {
+    if let Some(folder) = option.and_then(capsule) {
+        return Ok(Saver::apart(Capsule::open(folder)?));
+    }
+    let asked = option.is_some() || std::env::var_os("ASSAY_BOARD").is_some();
+    match to_write(option) {
+        Ok(board) => Ok(Saver::to(board)),
+        Err(failure) if asked => Err(failure),
+        Err(failure) => {
+            context.note(&format!("results will not be saved: {}", failure.message));
+            Ok(Saver::nowhere())
+        }
     }
 }
+
+/// The folder that `capsule:FOLDER` names. Only a confined process knows the word.
+fn capsule(option: &Path) -> Option<PathBuf> {
+    confine::folders()?;
+    let text = option.to_str()?;
+    text.strip_prefix("capsule:").map(PathBuf::from)
+}
+
+pub(crate) use assay_sweep::board_error as failure;

@@ -1,11 +1,9 @@
 //! `assay board`: what has been verified, and what beats what.
 
-pub(crate) mod capsule;
 mod copy;
 mod export;
 mod import;
 pub(crate) mod location;
-pub(crate) mod save;
 mod selection;
 pub(crate) mod setting;
 mod verify;
@@ -134,6 +132,6 @@ mod tests {
     #[test]
     fn the_schemas_are_current() {
         crate::schema::check::<assay_board::render::View>("assay.board", 1);
-        crate::schema::check::<super::verify::Report>("assay.board-verify", 1);
+        crate::schema::check::<assay_sweep::verify::Report>("assay.board-verify", 1);
     }
 }

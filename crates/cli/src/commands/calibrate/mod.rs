@@ -1,29 +1,18 @@
 //! `assay calibrate`: constants of the model, measured on this machine.
 
-mod clock;
-mod document;
-#[cfg(test)]
-mod modelled;
-mod registry;
-
+use crate::commands::bench::world::{Listener, world};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
-use crate::generate::Generator;
 use crate::machine;
 use crate::output::Output;
-use crate::phases;
-use crate::prediction::{failure, targets};
-use crate::source::{self, ThisMachine};
-use assay_agx::Isa;
+use crate::prediction::targets;
 use assay_chip::{Chip, Parameter};
-use assay_emu::Fill;
-use assay_front::{Library, SourceOptions};
-use assay_predict::calibrate::{Measured, Plan, Probe, SOURCE, solve};
-use assay_predict::{Argument, Constants, Dispatch, Execution, Memory, Sampling, Target, execute};
+use assay_predict::calibrate::{Plan, solve};
+use assay_predict::{Constants, Target};
 use assay_report::envelope::Envelope;
-use clock::{Clock, Gpu, Simulated, Timed};
-use document::Document;
-use indicatif::{ProgressBar, ProgressStyle};
+use assay_sweep::calibrate::{
+    Clock, Document, Gpu, Simulated, executions, measured, registry_table,
+};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -86,7 +75,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     };
     let chip = chip(args)?;
     let plan = Plan::new(&chip);
-    let executed = executions(&plan, context)?;
+    let listener = Listener::bar(context, "{msg} {pos}/{len}");
+    let world = world(&listener);
+    let executed = executions(&plan, &world)?;
     let mut model;
     let clock: &mut dyn Clock = match &mut gpu {
         Some(gpu) => gpu,
@@ -95,12 +86,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             &mut model
         }
     };
-    let measured = measured(&plan, executed, clock, context)?;
+    let measured = measured(&plan, executed, clock, &world)?;
     let constants = Constants::of(&chip);
-    let solved = solve(&plan, &chip, &constants, &measured).map_err(failure)?;
+    let solved = solve(&plan, &chip, &constants, &measured)?;
     let protocol = match simulated {
         true => "simulated times, not a measurement".to_owned(),
-        false => format!("{}, best of {} runs", document::today(), args.runs),
+        false => format!("{}, best of {} runs", today(), args.runs),
     };
     let mut document = Document::new(&chip, &solved, &measured, &protocol);
     let mut target = Target::of(chip.clone());
@@ -108,7 +99,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         .file()
         .apply(&mut target.chip, &mut target.constants);
     if let Some(gpu) = gpu.as_mut().filter(|_| !args.no_registry) {
-        document.registry = registry::table(gpu, &target, context)?;
+        document.registry = registry_table(gpu, &target, &world)?;
         document.widen(&target);
     }
     // Simulated constants never become those of predictions unasked.
@@ -123,7 +114,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     }
     let text = match args.format {
         Format::Json => Envelope::new("assay.calibrate", 1, document).to_json(),
-        Format::Text => document.text(context),
+        Format::Text => document.text(&context.view()),
     };
     context.write(&text)?;
     Ok(Outcome::Fine)
@@ -152,88 +143,10 @@ fn chip(args: &Args) -> Result<Chip, Failure> {
     Ok(chip)
 }
 
-/// What every probe executes, on code generated here.
-fn executions(plan: &Plan, context: &Context) -> Result<Vec<Execution>, Failure> {
-    let path = Path::new("calibrate.metal");
-    let text = assay_front::Source {
-        path,
-        text: SOURCE.as_bytes(),
-    };
-    let library = Library::compile(text, &ThisMachine, &SourceOptions::default())
-        .map_err(|error| source::failure(path, error))?;
-    let bar = progress("executing", plan.probes.len(), context);
-    let one = |probe: &Probe| {
-        bar.set_message(probe.name.clone());
-        bar.inc(1);
-        let kernel = library
-            .kernel(probe.function)
-            .map_err(|error| Failure::input(error.to_string()))?;
-        let generator = Generator {
-            constants: &[],
-            isa: Isa::G13,
-            threadgroup: Some([probe.threadgroup, 1, 1]),
-        };
-        let made = generator.generate(kernel, &mut phases::told());
-        let made = made.map_err(|refused| refused.error())?;
-        let mut memory = Memory::new();
-        let data = memory.add_on_touch(probe.bytes, Fill::Zero);
-        let value = |number: u32| Argument::Bytes(number.to_le_bytes().to_vec());
-        let dispatch = Dispatch {
-            program: &made.program,
-            grid: [probe.threads, 1, 1],
-            threadgroup: [probe.threadgroup, 1, 1],
-            arguments: vec![
-                (0, Argument::Buffer(data.map_err(failure)?, 0)),
-                (1, value(probe.turns)),
-                (2, value(probe.mask)),
-            ],
-            threadgroup_memory: Vec::new(),
-        };
-        let sampling = Sampling {
-            threadgroups: 6,
-            ..Sampling::default()
-        };
-        execute(&dispatch, &mut memory, &sampling)
-            .map_err(|error| Failure::input(format!("{}: {error}", probe.name)))
-    };
-    let executions = plan.probes.iter().map(one).collect();
-    bar.finish_and_clear();
-    executions
-}
-
-fn measured(
-    plan: &Plan,
-    executions: Vec<Execution>,
-    clock: &mut dyn Clock,
-    context: &Context,
-) -> Result<Vec<Measured>, Failure> {
-    let bar = progress("measuring", plan.probes.len(), context);
-    let mut measured = Vec::new();
-    for (probe, execution) in plan.probes.iter().zip(executions) {
-        bar.set_message(probe.name.clone());
-        let Timed { time_us, spread } = clock.time(probe)?;
-        measured.push(Measured {
-            probe: probe.name.clone(),
-            execution,
-            dispatches: probe.dispatches,
-            time_us,
-            spread,
-        });
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    Ok(measured)
-}
-
-fn progress(what: &str, count: usize, context: &Context) -> ProgressBar {
-    if !context.progress {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(count as u64);
-    if let Ok(style) = ProgressStyle::with_template(&format!("{what} {{pos}}/{{len}} {{msg}}")) {
-        bar.set_style(style);
-    }
-    bar
+/// The date, in UTC.
+fn today() -> String {
+    let now = assay_board::utc(machine::now() as i64);
+    now.split('T').next().unwrap_or_default().to_owned()
 }
 
 fn save(path: &Path, document: &Document) -> Result<(), Failure> {
@@ -249,64 +162,8 @@ fn save(path: &Path, document: &Document) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::modelled::ModelledGpu;
-    use super::*;
-    use crate::toolchain;
-    use assay_device::{CpuDevice, Settings};
-    use assay_front::Clang;
-    use std::sync::Arc;
-
     #[test]
     fn the_schema_is_current() {
-        crate::schema::check::<Document>("assay.calibrate", 1);
-    }
-
-    fn cpu() -> CpuDevice {
-        let clang = Clang::new(toolchain::find().unwrap(), toolchain::cache_folder());
-        let settings = Settings {
-            compiler: Some(Arc::new(clang)),
-            ..Settings::default()
-        };
-        CpuDevice::new(settings).unwrap()
-    }
-
-    #[test]
-    fn a_gpu_s_constants_are_found_by_its_clock() {
-        let chip = Chip::named("m2").unwrap();
-        let plan = Plan::new(&chip);
-        let context = Context::new(None, crate::context::Verbosity::Quiet);
-        let Ok(executed) = executions(&plan, &context) else {
-            // No compiler for Metal source here.
-            return;
-        };
-        let changes = [
-            "launch_us=4.1",
-            "request_cycles=1.3",
-            "l2_latency=160",
-            "barrier_cycles=52",
-        ];
-        let changes = changes.map(str::to_owned);
-        let device = ModelledGpu {
-            cpu: cpu(),
-            clock: Simulated::new(&chip, &changes, &executed).unwrap(),
-            probes: plan.probes.clone(),
-            runs: 0,
-        };
-        let mut gpu = Gpu::on(Box::new(device), 4).unwrap();
-        let measured = measured(&plan, executed, &mut gpu, &context).unwrap();
-        let solved = solve(&plan, &chip, &Constants::of(&chip), &measured).unwrap();
-        let document = Document::new(&chip, &solved, &measured, "a modelled GPU");
-        let mut target = Target::of(chip.clone());
-        let file = document.file();
-        file.apply(&mut target.chip, &mut target.constants);
-        for change in changes {
-            let (name, value) = change.split_once('=').unwrap();
-            let found = target.constants.get(name).unwrap();
-            let value: f64 = value.parse().unwrap();
-            assert!(
-                (found / value).ln().abs() < 0.05,
-                "{name}: {found}, not {value}"
-            );
-        }
+        crate::schema::check::<super::Document>("assay.calibrate", 1);
     }
 }

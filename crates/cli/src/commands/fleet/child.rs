@@ -4,11 +4,11 @@
 //! folder, which has the job's inputs and nothing else, and limited in memory. When the worker is gone, standard input ends and
 //! the process kills itself with everything it has started.
 
-use crate::commands::board::capsule::{HOLDERS, OUTCOMES};
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::{api, child, confine, toolchain};
 use assay_fleet::{Ending, Job, Runner};
 use assay_msl::beneath::Folders;
+use assay_sweep::{HOLDERS, OUTCOMES};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use super::access::AccessArgs;
 use super::look::Format;
 use super::{failure, runtime};
-use crate::commands::board::save::Saver;
+use crate::commands::board::location;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::interrupt;
@@ -11,6 +11,7 @@ use assay_board::Wire;
 use assay_fleet::{Answer, Ending, Fleet};
 use assay_report::envelope::Envelope;
 use assay_report::table::{Column, Table};
+use assay_sweep::Saver;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -104,7 +105,7 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
     // What is only listed is not saved: nobody said that these runs are meant for this board.
     let mut saver = match args.no_save || args.jobs.is_empty() {
         true => Saver::nowhere(),
-        false => Saver::open(args.board.as_deref(), context)?,
+        false => location::saver(args.board.as_deref(), context)?,
     };
     let mut rows = Vec::new();
     loop {

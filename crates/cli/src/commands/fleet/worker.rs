@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
         pool: pool.clone(),
         machine: Machine {
             worker: access.user.clone(),
-            device: args.device.name().to_owned(),
+            device: assay_sweep::device_name(args.device.origin()).to_owned(),
             version: args.as_version.clone(),
             facts: facts(compiler.map(|compiler| compiler.identity)),
         },
@@ -106,7 +106,7 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
         deliveries: args.deliveries,
         most: args.most,
     };
-    let children = Children::new(args.device.name(), args.memory)?;
+    let children = Children::new(assay_sweep::device_name(args.device.origin()), args.memory)?;
     interrupt::cooperate();
     let answered = runtime()?.block_on(async {
         let (ask, stop) = Stop::new();

@@ -3,9 +3,10 @@
 use super::Args;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::prediction::registry::executions;
 use crate::prediction::{Code, Task};
+use crate::source;
 use assay_bench::registry::{Kernel, Registry, Set};
+use assay_sweep::prediction::executions;
 use indicatif::{ProgressBar, ProgressStyle};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -50,6 +51,7 @@ pub(super) fn tasks(args: &Args, context: &Context) -> Result<Vec<Task>, Failure
             Failure::usage(error.to_string()).advice("assay bench --list shows all kernels")
         })?
     };
+    let workspace = source::workspace();
     let bar = progress(kernels.len(), context);
     let mut tasks = Vec::new();
     for kernel in kernels {
@@ -57,7 +59,13 @@ pub(super) fn tasks(args: &Args, context: &Context) -> Result<Vec<Task>, Failure
         tasks.push(Task {
             kernel: kernel.name.clone(),
             code: Code::Generated,
-            executed: executions(registry, kernel, &args.size_set, &args.sampling()),
+            executed: executions(
+                &workspace,
+                registry,
+                kernel,
+                &args.size_set,
+                &args.sampling(),
+            ),
         });
         bar.inc(1);
     }

@@ -5,16 +5,14 @@ use super::work::Work;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::{configuration, oracle};
-use assay_bench::gate::{Elements, Limits, Off};
+use assay_bench::gate::{Elements, Limits};
 use assay_bench::oracle::launched::{Expected, Launched as Ran, Oracle};
 use assay_bench::oracle::{Answer, Definition};
 use assay_bench::registry::Tolerance;
+use assay_engine::ran::{Judged, Verdict, Worst};
 use assay_launch::inputs::of_buffer;
 use assay_launch::{Buffer, Sizes};
 use assay_report::number::grouped;
-use assay_report::style::Role;
-use serde::Serialize;
-use std::fmt::Write as _;
 
 /// Wrong elements that are shown of an output.
 const SHOWN: usize = 8;
@@ -56,57 +54,6 @@ fn tolerance(text: &str) -> Result<f64, String> {
     let value = text.parse::<f64>().ok();
     let value = value.filter(|value| *value >= 0.0 && value.is_finite());
     value.ok_or_else(|| format!("`{text}` is not a number from 0, such as 1e-5"))
-}
-
-/// Whether the results are right.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Verdict {
-    /// True if no element is wrong.
-    pub(super) right: bool,
-    /// What says what is right.
-    by: String,
-    /// How far an element may be off.
-    allowed: String,
-    /// Output by output.
-    outputs: Vec<Judged>,
-}
-
-/// An output beside what it should be.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Judged {
-    /// The index of its buffer.
-    index: u32,
-    /// The argument's name.
-    name: String,
-    /// How many elements it should have.
-    elements: usize,
-    /// How many are wrong.
-    wrong: usize,
-    /// The largest distance in units of the last place; null where an element is not a number.
-    largest_ulps: Option<u64>,
-    /// The largest error of an element that is right, as a part of what is allowed.
-    largest_error: f64,
-    /// The worst of those that are wrong.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    worst: Vec<Worst>,
-}
-
-/// A wrong element. Numbers that JSON does not have are null.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Worst {
-    /// Along each axis of the buffer.
-    index: Vec<u64>,
-    /// What is right.
-    expected: Option<f64>,
-    /// What was computed.
-    got: Option<f64>,
-    /// The distance in units of the last place.
-    ulps: Option<u64>,
-    #[serde(skip)]
-    texts: [String; 2],
 }
 
 /// What is compared with, found before anything is judged.
@@ -184,7 +131,7 @@ pub(super) fn verdict(
             worst: found
                 .worst
                 .iter()
-                .map(|off| Worst::new(off, shape))
+                .map(|off| Worst::new(off.place, off.expected, off.got, off.ulps, shape))
                 .collect(),
         }
     });
@@ -292,116 +239,5 @@ fn of_configuration(work: &Work<'_>, sizes: &Sizes, context: &Context) -> Option
             context.note(&format!("note: assay.toml: {}", why.message));
             None
         }
-    }
-}
-
-impl Worst {
-    fn new(off: &Off, shape: &[u64]) -> Worst {
-        let finite = |value: f64| value.is_finite().then_some(value);
-        Worst {
-            index: axes(off.place as u64, shape),
-            expected: finite(off.expected),
-            got: finite(off.got),
-            ulps: off.ulps,
-            texts: [off.expected, off.got].map(shown),
-        }
-    }
-}
-
-fn shown(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        1e-3..1e7 => format!("{value:.7}")
-            .trim_end_matches('0')
-            .trim_end_matches('.')
-            .to_owned(),
-        _ if value.is_finite() => format!("{value:.6e}"),
-        _ => value.to_string(),
-    }
-}
-
-/// A place along the axes of a shape.
-fn axes(place: u64, shape: &[u64]) -> Vec<u64> {
-    let mut rest = place;
-    let mut axes: Vec<u64> = Vec::new();
-    for length in shape.iter().skip(1).rev() {
-        let length = (*length).max(1);
-        axes.push(rest % length);
-        rest /= length;
-    }
-    axes.push(rest);
-    axes.reverse();
-    axes
-}
-
-impl Verdict {
-    /// The verdict, and the worst elements.
-    pub(super) fn text(&self, kernel: &str, context: &Context) -> String {
-        let mut out = String::new();
-        for output in &self.outputs {
-            let (wrong, all) = (
-                grouped(output.wrong as u64),
-                grouped(output.elements as u64),
-            );
-            let line = match output.wrong {
-                0 => format!(
-                    "{kernel} is right: all {all} elements of {} agree with {}",
-                    output.name, self.by
-                ),
-                _ => format!(
-                    "{kernel} is wrong: {wrong} of {all} elements of {} differ from {}",
-                    output.name, self.by
-                ),
-            };
-            let role = if output.wrong == 0 {
-                Role::Good
-            } else {
-                Role::Bad
-            };
-            for line in assay_report::wrap::wrap(&line, context.width, 0) {
-                let _ = writeln!(out, "{}", context.painter.paint(role, &line));
-            }
-            if output.wrong > 0 {
-                out += &output.table();
-            }
-        }
-        let largest = self
-            .outputs
-            .iter()
-            .map(|it| it.largest_error)
-            .fold(0.0, f64::max);
-        let part = match self.right {
-            true if largest > 0.0 => {
-                format!("; the largest error is {:.0} % of that", largest * 100.0)
-            }
-            _ => String::new(),
-        };
-        let allowed = format!("allowed: {}{part}", self.allowed);
-        out += &assay_report::wrap::wrap(&allowed, context.width, 2).join("\n");
-        out.push('\n');
-        out
-    }
-}
-
-impl Judged {
-    fn table(&self) -> String {
-        let mut out = format!(
-            "  {:>16}  {:>15}  {:>15}  {:>10}\n",
-            "element", "expected", "got", "ulps"
-        );
-        for worst in &self.worst {
-            let index: Vec<String> = worst.index.iter().map(u64::to_string).collect();
-            let ulps = worst.ulps.map_or("–".to_owned(), |ulps| match ulps {
-                0..1_000_000 => ulps.to_string(),
-                _ => "> 10⁶".to_owned(),
-            });
-            let [expected, got] = &worst.texts;
-            let place = format!("{}[{}]", self.name, index.join(", "));
-            let _ = writeln!(out, "  {place:>16}  {expected:>15}  {got:>15}  {ulps:>10}");
-        }
-        if let Some(more @ 1..) = self.wrong.checked_sub(self.worst.len()) {
-            let _ = writeln!(out, "  and {} more", grouped(more as u64));
-        }
-        out
     }
 }

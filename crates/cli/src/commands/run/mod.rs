@@ -1,14 +1,11 @@
 //! `assay run`: run a kernel on the CPU.
 
 mod advice;
-mod counts;
 mod engine;
-mod faults;
 #[cfg(feature = "fleet")]
 mod fleet;
 mod judge;
 mod reference;
-mod report;
 mod resource_work;
 mod serve;
 mod work;
@@ -17,10 +14,10 @@ use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::generate::ConstantArgs;
 use crate::launch::{LaunchArgs, ResourceArgs};
-use crate::source::SourceArgs;
+use crate::source::{self, SourceArgs};
+use assay_engine::ran::{self, Counted, Finding, Report};
 use assay_launch::Target;
 use assay_report::envelope::Envelope;
-use report::Report;
 use std::path::PathBuf;
 
 /// Run a kernel on the CPU, and look at what it computes
@@ -102,8 +99,8 @@ pub(crate) struct Args {
     counts: bool,
 
     /// Show the counts by this
-    #[arg(long, value_enum, requires = "counts", default_value_t = counts::By::Line)]
-    by: counts::By,
+    #[arg(long, value_enum, requires = "counts", default_value_t = By::Line)]
+    by: By,
 
     /// Count about N threadgroups, spread over the grid, instead of all
     #[arg(long, value_name = "N", requires = "counts", value_parser = clap::value_parser!(u64).range(1..))]
@@ -151,6 +148,28 @@ enum CheckClass {
     Pedantic,
 }
 
+/// What a table of counts has a row for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum By {
+    /// Source lines, of inlined code those of the function it came from
+    #[default]
+    Line,
+    /// Functions
+    Function,
+    /// Chains of calls
+    Chain,
+}
+
+impl From<By> for ran::By {
+    fn from(by: By) -> Self {
+        match by {
+            By::Line => Self::Line,
+            By::Function => Self::Function,
+            By::Chain => Self::Chain,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// For people
@@ -195,12 +214,12 @@ pub(crate) fn starts(line: &[String]) -> Result<Vec<(u32, Vec<u8>)>, Failure> {
 
 /// What a checked run found, as the report of `assay run --check` lists it.
 pub(crate) fn findings_json(reports: &[assay_device::Report]) -> serde_json::Value {
-    serde_json::json!(report::Finding::distinct(reports, [32, 1, 1]))
+    serde_json::json!(Finding::distinct(reports, [32, 1, 1]))
 }
 
 /// What was counted, as the report of `assay run --counts` has it.
 pub(crate) fn counts_json(counts: &assay_device::Counts) -> serde_json::Value {
-    serde_json::json!(counts::Counted::new(counts, counts::By::default()))
+    serde_json::json!(Counted::new(counts, ran::By::default()))
 }
 
 /// The failure of a run that a device's error is.
@@ -299,7 +318,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             }
         }
         Format::Text => {
-            let texts = reports.iter().map(|report| report.text(&context));
+            let texts = reports
+                .iter()
+                .map(|report| report.text(&context.view(), source::text));
             texts.collect::<Vec<_>>().join("\n")
         }
     };
@@ -311,6 +332,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
 mod tests {
     #[test]
     fn the_schema_is_current() {
-        crate::schema::check::<super::report::Report>("assay.run", 1);
+        crate::schema::check::<assay_engine::ran::Report>("assay.run", 1);
     }
 }

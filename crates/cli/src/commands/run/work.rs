@@ -1,8 +1,6 @@
 //! From the command line through the device to a report.
 
-use super::counts::Counted;
 use super::engine::Engine;
-use super::report::{Finding, Report, Shown, Times, Written as WrittenFile};
 use super::{Args, CheckClass, Destinations, advice, judge};
 use crate::configuration;
 use crate::context::{Context, Verbosity};
@@ -18,6 +16,7 @@ use assay_device::{
     PipelineId,
 };
 use assay_engine::bound::{Bound, fill};
+use assay_engine::ran::{Counted, Finding, Report, Shown, Times, Written as WrittenFile};
 use assay_engine::{Origin as LaunchOrigin, diagnostics};
 use assay_launch::element::Element;
 use assay_launch::npy::Array;
@@ -599,7 +598,7 @@ impl<'a> Work<'a> {
                 let entries = self.warnings.iter().map(diagnostics::error_entry);
                 warnings = Some(entries.collect());
             }
-            Ran::Counted(counted) => counts = Some(Counted::new(&counted, self.args.by)),
+            Ran::Counted(counted) => counts = Some(Counted::new(&counted, self.args.by.into())),
         }
         Ok(Report {
             kernel: self.facts.function.clone(),

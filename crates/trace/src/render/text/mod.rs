@@ -50,7 +50,11 @@ pub fn report_text(
             Some(program) => program::screen(&analysis, program),
             None => screen::screen(&analysis, &view),
         };
-        let text = answer.terminal(&BlockView { painter, width });
+        let text = answer.terminal(&BlockView {
+            painter,
+            width,
+            ..BlockView::default()
+        });
         return Ok((analysis, text));
     }
     let mut page = Page {

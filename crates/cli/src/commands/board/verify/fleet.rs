@@ -3,9 +3,8 @@
 //! A worker of the record's pool examines and times the board's source. Its runs count only if it is the same device: the
 //! board's words for it must be the same.
 
-use super::{Again, Args, Compared, Report};
+use super::{Again, Args, Report};
 use crate::commands::board::location;
-use crate::commands::board::save::Saver;
 use crate::commands::fleet::line::Line;
 use crate::commands::fleet::submit::Session;
 use crate::context::Context;
@@ -13,6 +12,8 @@ use crate::failure::Failure;
 use assay_board::verify::judge;
 use assay_board::{Board, Entry, Wire};
 use assay_fleet::{Answer, Ending, Submission};
+use assay_sweep::Saver;
+use assay_sweep::verify::Compared;
 use std::sync::Arc;
 
 /// What workers said about one entry.
