@@ -5,11 +5,15 @@
 //! signal handler is installed, and the process does not exit.
 
 use crate::app;
-use crate::commands::run;
-use crate::failure::{Failure, Kind};
+use crate::commands::{predict, profile, run};
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure, Kind};
+use crate::model::Model;
 use crate::output::Captured;
 use crate::{input, interrupt, source};
-use assay_front::{Bytes, Library, SourceOptions};
+use assay_chip::CostModel;
+use assay_front::{Bytes, GivenConstant, Library, SourceOptions};
+use assay_launch::{Mistake, Written};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -55,8 +59,84 @@ impl From<Failure> for Refused {
 /// assert!(answer.code != 0 && answer.error.is_some());
 /// ```
 pub fn call(arguments: &[OsString], inputs: Vec<(PathBuf, Bytes)>) -> Answer {
+    answer(inputs, |captured| app::captured(arguments, captured))
+}
+
+/// A question about the kernels of a file.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The file, or the name of an input in memory.
+    pub path: PathBuf,
+    /// One kernel; otherwise all.
+    pub function: Option<String>,
+    /// The chip; for predictions several, with commas between them.
+    pub chip: String,
+    /// How source is compiled.
+    pub source: SourceOptions,
+    /// Values of function constants.
+    pub constants: Vec<GivenConstant>,
+    /// How kernels are dispatched.
+    pub launch: Written,
+}
+
+/// What else decides a predicted time.
+#[derive(Clone, Debug)]
+pub struct Prediction {
+    /// Empty caches at the start.
+    pub cold: bool,
+    /// Figures of the chip that are changed, as `FIGURE=VALUE`.
+    pub what_if: Vec<String>,
+    /// Dispatches in one command buffer.
+    pub repeat: u32,
+}
+
+/// The document `assay.profile` about a file.
+///
+/// ```
+/// use assay_metal::api::{self, Question};
+/// let question = Question {
+///     path: "wait.agx".into(),
+///     function: None,
+///     chip: "m2".to_owned(),
+///     source: Default::default(),
+///     constants: Vec::new(),
+///     launch: Default::default(),
+/// };
+/// let inputs = vec![("wait.agx".into(), Vec::from(*b"stop\n").into())];
+/// assert_eq!(api::profile(question, Default::default(), inputs).code, 0);
+/// ```
+pub fn profile(question: Question, costs: CostModel, inputs: Vec<(PathBuf, Bytes)>) -> Answer {
+    let path = question.path.clone();
+    let model = Model {
+        costs,
+        ..question.into()
+    };
+    answer(inputs, |captured| {
+        profile::document(path, model, &Context::in_memory(None, captured))
+    })
+}
+
+/// The document `assay.predict` about a file.
+pub fn predict(question: Question, how: Prediction, inputs: Vec<(PathBuf, Bytes)>) -> Answer {
+    answer(inputs, |captured| {
+        predict::document(question, how, &Context::in_memory(None, captured))
+    })
+}
+
+/// A question that makes no sense, as commands refuse one.
+pub fn usage(message: String) -> Refused {
+    Failure::usage(message).into()
+}
+
+/// A launch that makes no sense.
+pub fn mistake(mistake: Mistake) -> Refused {
+    Failure::from(mistake).into()
+}
+
+/// What some work answers that opens these inputs.
+fn answer(inputs: Vec<(PathBuf, Bytes)>, work: impl FnOnce(&Captured) -> CommandResult) -> Answer {
     let captured = Captured::default();
-    let result = input::lend(inputs, || app::captured(arguments, &captured));
+    let result = input::lend(inputs, || work(&captured));
     let (code, error) = match result {
         Ok(outcome) => (outcome.status(), None),
         Err(failure) if failure.kind == Kind::ClosedPipe => (0, None),

@@ -2,11 +2,10 @@
 //! metallibs and bitcode.
 
 use crate::apple::Compiler;
-use crate::failure::Failure;
-use crate::phases;
-use crate::source::{self, SourceArgs};
+use crate::source::SourceArgs;
 use assay_agx::{Isa, Program};
-use assay_front::{File, GivenConstant, check_constants};
+use assay_engine::Settings;
+use assay_front::{GivenConstant, SourceOptions};
 use std::path::Path;
 
 /// Values of function constants.
@@ -31,36 +30,31 @@ pub(crate) struct CodeArgs {
     pub(crate) source: SourceArgs,
 }
 
-pub(crate) use assay_engine::code::{Generated, Generator, Refused};
+impl CodeArgs {
+    /// The same, for kernels of a file.
+    pub(crate) fn settings(&self, path: &Path, isa: Isa) -> Settings {
+        Settings {
+            source: self.source.options(path),
+            constants: self.values.constants.clone(),
+            isa,
+            ..Settings::default()
+        }
+    }
+
+    /// For a caller that has no flags.
+    pub(crate) fn new(source: SourceOptions, constants: Vec<GivenConstant>) -> Self {
+        Self {
+            values: ConstantArgs { constants },
+            compiler: Compiler::default(),
+            source: source.into(),
+        }
+    }
+}
+
+pub(crate) use assay_engine::code::{Generator, Refused};
 
 /// Names source files as the user did: clang writes whole paths.
 pub(crate) fn name_files(program: &mut Program, path: &Path) {
     let folder = std::env::current_dir().ok();
     assay_engine::code::name_files(program, path, folder.as_deref());
-}
-
-/// The code of one kernel of a file that needs code.
-pub(crate) fn one(
-    path: &Path,
-    file: &File<'_>,
-    function: Option<&str>,
-    args: &CodeArgs,
-    isa: Isa,
-) -> Result<Generated, Failure> {
-    let library = source::library(path, file, &args.source)?;
-    let fail = |error: assay_front::Error| source::failure(path, error);
-    let kernels = library.choose(function).map_err(fail)?;
-    let [kernel] = kernels else {
-        return Err(assay_engine::library_error(path, kernels));
-    };
-    let generator = Generator {
-        constants: &args.values.constants,
-        isa,
-        threadgroup: None,
-    };
-    let made = generator.generate(kernel, &mut phases::told());
-    let mut made = made.map_err(|refused| refused.error())?;
-    check_constants(&args.values.constants, made.constants()).map_err(fail)?;
-    name_files(&mut made.program, path);
-    Ok(made)
 }

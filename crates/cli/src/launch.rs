@@ -56,6 +56,19 @@ pub(crate) struct LaunchArgs {
     /// Bytes of threadgroup memory for an argument with [[threadgroup(I)]]; without I in all
     #[arg(long, value_name = "[I=]BYTES")]
     pub(crate) tgmem: Vec<String>,
+
+    /// The launch itself, of a caller that has no flags.
+    #[arg(skip)]
+    ready: Option<Written>,
+}
+
+impl From<Written> for LaunchArgs {
+    fn from(written: Written) -> Self {
+        Self {
+            ready: Some(written),
+            ..Self::default()
+        }
+    }
 }
 
 /// One to three extents.
@@ -93,11 +106,18 @@ pub(crate) struct ResourceArgs {
 impl LaunchArgs {
     /// Returns true if nothing says how large the grid is.
     pub(crate) fn is_open(&self) -> bool {
-        self.grid.is_none() && self.groups.is_none()
+        let ready = self.ready.as_ref();
+        ready.map_or(
+            self.grid.is_none() && self.groups.is_none(),
+            Written::is_open,
+        )
     }
 
     /// The launch that the flags describe.
     pub(crate) fn written(&self) -> Result<Written, Failure> {
+        if let Some(ready) = &self.ready {
+            return Ok(ready.clone());
+        }
         let formulas = |triple: &Option<Triple>| triple.as_ref().map(|Triple(it)| it.clone());
         let mut written = Written {
             sizes: self.sizes.clone(),

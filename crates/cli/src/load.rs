@@ -4,86 +4,20 @@ use crate::apple;
 use crate::confine;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::generate::{self, Generator};
 use crate::input;
 use crate::model::Model;
 use crate::phases::Phases;
 use crate::platform::Platform;
-use crate::prediction::Code;
 use crate::source;
-use assay_agx::{Program, assemble};
-use assay_container::{Contents, Extracted, raw_program};
 use assay_device::apple::Route;
-use assay_front::{Bytes, File, Kind, Library, check_constants};
+use assay_engine::Settings;
+use assay_engine::loaded::Loader;
+use assay_front::{Bytes, File, Kind};
 use assay_profile::render::Sources;
-use assay_profile::{Options, Origin, Profile, Symbol};
-use assay_ssa::Argument;
 use std::path::Path;
 use std::rc::Rc;
 
-/// A program and what is known beside it.
-pub(crate) struct Loaded {
-    pub(crate) program: Program,
-    symbols: Vec<Symbol>,
-    pub(crate) origin: Origin,
-    /// Function constants that were given no value.
-    assumed: Vec<String>,
-    /// Tensor operations of its source.
-    tensors: Vec<assay_profile::TensorOperation>,
-    /// The arguments of its kernel; none of machine code.
-    pub(crate) arguments: Vec<Argument>,
-    /// The text of its source, as far as there is any.
-    pub(crate) sources: Rc<Sources>,
-}
-
-impl Loaded {
-    fn new(program: Program, origin: Origin) -> Loaded {
-        Loaded {
-            program,
-            symbols: Vec::new(),
-            origin,
-            assumed: Vec::new(),
-            tensors: Vec::new(),
-            arguments: Vec::new(),
-            sources: Rc::default(),
-        }
-    }
-
-    fn extracted(extracted: Extracted) -> Loaded {
-        let symbols = extracted.symbols.iter().map(|symbol| Symbol {
-            name: symbol.name.clone(),
-            offset: symbol.range.start,
-        });
-        Loaded {
-            symbols: symbols.collect(),
-            ..Loaded::new(extracted.program, Origin::Archive)
-        }
-    }
-
-    /// Whose compiler made the code.
-    pub(crate) fn code(&self) -> Code {
-        match self.origin {
-            Origin::Assay => Code::Generated,
-            Origin::Archive | Origin::Unknown => Code::OfFile,
-        }
-    }
-
-    /// Profiles it.
-    pub(crate) fn profile(&self, options: &Options) -> Result<Profile, Failure> {
-        let options = Options {
-            symbols: self.symbols.clone(),
-            origin: self.origin,
-            assumed_constants: self.assumed.clone(),
-            tensor_operations: self.tensors.clone(),
-            ..options.clone()
-        };
-        Profile::new(&self.program, &options).map_err(|error| match error {
-            assay_profile::Error::Chip(error) => Failure::usage(error.to_string())
-                .advice("machine code of M1 and M2 has known costs: --chip m1 … m2-ultra"),
-            error => Failure::input(error.to_string()),
-        })
-    }
-}
+pub(crate) use assay_engine::loaded::Loaded;
 
 /// Where kernels come from.
 #[derive(Clone, Copy, Debug)]
@@ -110,9 +44,6 @@ impl<'a> Place<'a> {
         }
     }
 }
-
-/// More kernels than this are not generated unasked.
-const MOST_GENERATED: usize = 64;
 
 /// The programs of a file that was read already: the one named, or all.
 pub(crate) fn of_bytes(
@@ -145,56 +76,28 @@ pub(crate) fn of_file(
     phases: &mut Phases,
     context: &Context,
 ) -> Result<Vec<Loaded>, Failure> {
-    let name = path
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned())
-        .filter(|stem| stem != "-")
-        .unwrap_or_default();
-    let name = model.function.as_deref().unwrap_or(&name);
-    let raw = |code: &[u8]| {
-        let program = raw_program(model.isa, name, code);
-        vec![Loaded::new(program, Origin::Unknown)]
-    };
-    match &file.kind {
-        Kind::Listing(listing) => return Ok(raw(listing.code())),
-        Kind::Assembly(text) => {
-            let assembly = assemble(model.isa, text, 0)
-                .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
-            return Ok(raw(&assembly.code));
-        }
-        Kind::Source | Kind::Container(_) => {}
-    }
-    if let Some(programs) = apples(path, file, model, context)? {
+    // Apple's compiler is asked where the file is not machine code already.
+    let is_program = matches!(file.kind, Kind::Source | Kind::Container(_));
+    if is_program && let Some(programs) = apples(path, file, model, context)? {
         return Ok(programs);
     }
-    if file.needs_code() {
-        return generated(path, file, model, phases, context);
-    }
-    match &file.kind {
-        Kind::Container(Contents::Code(code)) => Ok(raw(code)),
-        Kind::Container(contents) => extracted(path, contents, name, model),
-        _ => Ok(Vec::new()),
-    }
-}
-
-/// Machine code that is in the file: the function asked for, the only one, or each in turn.
-fn extracted(
-    path: &Path,
-    contents: &Contents<'_>,
-    name: &str,
-    model: &Model,
-) -> Result<Vec<Loaded>, Failure> {
-    let mut found = Vec::new();
-    for label in labels(contents, model.function.as_deref()) {
-        let mut extracted = contents
-            .program(label.as_deref())
-            .map_err(|error| source::select_failure(path, &error))?;
-        if extracted.program.name.is_empty() {
-            extracted.program.name = label.unwrap_or_else(|| name.to_owned());
-        }
-        found.push(Loaded::extracted(extracted));
-    }
-    Ok(found)
+    let workspace = source::workspace();
+    let settings = match file.needs_code() {
+        true => model.settings(path)?,
+        false => Settings {
+            isa: model.isa,
+            ..Settings::default()
+        },
+    };
+    let loader = Loader {
+        workspace: &workspace,
+        settings: &settings,
+        function: model.function.as_deref(),
+        note: &|text| context.note(text),
+        read: confine::read_to_string,
+    };
+    let programs = loader.programs(path, file, phases);
+    programs.map_err(source::installable)
 }
 
 /// Apple's own code for source and metallibs, on a Mac that can make it.
@@ -226,136 +129,9 @@ fn apples(
             Route::MetalTt => "code made by Apple's metal-tt for M1",
             Route::BinaryArchive => "code made by Apple's compiler for this machine's GPU",
         });
-        Loaded {
-            sources: Rc::clone(&sources),
-            ..Loaded::extracted(extracted)
-        }
+        let mut loaded = Loaded::extracted(extracted);
+        loaded.sources = Rc::clone(&sources);
+        loaded
     });
     Ok(Some(loaded.collect()))
-}
-
-/// Code generated for the kernels of a file, with the text of its source.
-fn generated(
-    path: &Path,
-    file: &File<'_>,
-    model: &Model,
-    phases: &mut Phases,
-    context: &Context,
-) -> Result<Vec<Loaded>, Failure> {
-    if !file.is_source() {
-        let library = source::library(path, file, &model.code.source)?;
-        return of_library(path, &library, model, phases, context);
-    }
-    let library = phases.step("compile to bitcode (clang)", || {
-        source::library(path, file, &model.code.source)
-    })?;
-    if let Ok(text) = std::str::from_utf8(file.bytes()) {
-        let names = library.kernels().iter().map(|kernel| kernel.name.as_str());
-        for (line, why) in assay_launch::misplaced(text, names) {
-            context.note(&format!("warning: {}:{line}: {why}", path.display()));
-        }
-    }
-    let mut loaded = of_library(path, &library, model, phases, context)?;
-    for one in &mut loaded {
-        generate::name_files(&mut one.program, path);
-    }
-    let sources = Rc::new(sources(path, file.bytes(), &loaded));
-    for one in &mut loaded {
-        one.sources = Rc::clone(&sources);
-    }
-    Ok(loaded)
-}
-
-/// Code for the kernels of a library. One that cannot be generated is an error only when
-/// it is alone.
-fn of_library(
-    path: &Path,
-    library: &Library,
-    model: &Model,
-    phases: &mut Phases,
-    context: &Context,
-) -> Result<Vec<Loaded>, Failure> {
-    let shown = path.display();
-    let fail = |error: assay_front::Error| source::failure(path, error);
-    let kernels = library.choose(model.function.as_deref()).map_err(fail)?;
-    if kernels.len() > MOST_GENERATED {
-        let count = kernels.len();
-        return Err(Failure::usage(format!("{shown} holds {count} kernels"))
-            .advice("choose one with -f NAME; `assay profile FILE --all` gives a table"));
-    }
-    let generator: Generator<'_> = model.generator()?;
-    let mut loaded = Vec::with_capacity(kernels.len());
-    let mut constants = Vec::new();
-    for kernel in kernels {
-        match generator.generate(kernel, phases) {
-            Ok(made) => {
-                if !made.assumed.is_empty() {
-                    context.note(&format!(
-                        "{}: function constants without a value are 0 or false: {}",
-                        kernel.name,
-                        made.assumed.join(", ")
-                    ));
-                }
-                constants.extend(made.constants);
-                loaded.push(Loaded {
-                    assumed: made.assumed,
-                    tensors: made.tensors,
-                    arguments: made.arguments,
-                    ..Loaded::new(made.program, Origin::Assay)
-                });
-            }
-            Err(refused) if kernels.len() == 1 => return Err(refused.error()),
-            Err(refused) => context.note(&refused.message),
-        }
-    }
-    if loaded.is_empty() {
-        return Err(Failure::input(format!(
-            "{shown}: no kernel's code could be generated"
-        )));
-    }
-    let known = constants
-        .iter()
-        .map(|(index, name)| (*index, name.as_str()));
-    // Of kernels without code nobody knows which constants they have.
-    if loaded.len() == kernels.len() {
-        check_constants(&model.code.values.constants, known).map_err(fail)?;
-    }
-    Ok(loaded)
-}
-
-/// The text of the file that was compiled, and of the files it includes.
-fn sources(path: &Path, text: &[u8], loaded: &[Loaded]) -> Sources {
-    let mut sources = Sources::default();
-    let main = source::shown_name(path).display().to_string();
-    sources.add(&main, &String::from_utf8_lossy(text));
-    let files = loaded.iter().flat_map(|one| &one.program.files);
-    for file in files.filter(|file| **file != main) {
-        let known = sources.lines(file).is_some();
-        // Bitcode names any file it likes.
-        if !known && let Some(text) = confine::read_to_string(Path::new(file)) {
-            sources.add(file, &text);
-        }
-    }
-    sources
-}
-
-/// The functions to open: the one asked for, the only one, or each in turn.
-fn labels(contents: &Contents<'_>, function: Option<&str>) -> Vec<Option<String>> {
-    if let Some(name) = function {
-        return vec![Some(name.to_owned())];
-    }
-    let mut names: Vec<Option<String>> = Vec::new();
-    for (index, compiled) in contents.compiled().iter().enumerate() {
-        let label = compiled
-            .name
-            .as_deref()
-            .map_or_else(|| format!("#{index}"), str::to_owned);
-        if !names.iter().flatten().any(|known| *known == label) {
-            names.push(Some(label));
-        }
-    }
-    match names.len() {
-        0 | 1 => vec![None],
-        _ => names,
-    }
 }

@@ -1,12 +1,14 @@
 //! The options that decide what a profile says.
 
+use crate::api::Question;
 use crate::failure::Failure;
 use crate::generate::{CodeArgs, Generator};
 use crate::launch::LaunchArgs;
 use assay_agx::Isa;
 use assay_chip::{Chip, CostModel, Parameter};
+use assay_engine::Settings;
 use assay_profile::Options;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Choices that decide what a profile says.
 #[derive(Clone, Debug, clap::Args)]
@@ -45,6 +47,22 @@ pub(crate) struct Model {
 
     #[command(flatten)]
     pub(crate) code: CodeArgs,
+}
+
+impl From<Question> for Model {
+    fn from(question: Question) -> Self {
+        Self {
+            function: question.function,
+            chip: question.chip,
+            overrides: Vec::new(),
+            costs: CostModel::default(),
+            launch: question.launch.into(),
+            latency: None,
+            chip_file: None,
+            isa: Isa::G13,
+            code: CodeArgs::new(question.source, question.constants),
+        }
+    }
 }
 
 impl Model {
@@ -86,12 +104,20 @@ impl Model {
         Ok(launch.threadgroup_bytes(&launch.first_sizes()?)?)
     }
 
-    /// How kernels that come without machine code get some.
+    /// What makes the code of kernels that come without.
     pub(crate) fn generator(&self) -> Result<Generator<'_>, Failure> {
         Ok(Generator {
             constants: &self.code.values.constants,
             isa: self.isa,
             threadgroup: self.threadgroup()?,
+        })
+    }
+
+    /// How kernels that come without machine code get some.
+    pub(crate) fn settings(&self, path: &Path) -> Result<Settings, Failure> {
+        Ok(Settings {
+            threadgroup: self.threadgroup()?,
+            ..self.code.settings(path, self.isa)
         })
     }
 

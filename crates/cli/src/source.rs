@@ -5,7 +5,7 @@
 
 use crate::failure::{Failure, Kind};
 use crate::{configuration, confine, input, interrupt, launch, progress, toolchain};
-use assay_container::{SelectError, fat, macho};
+use assay_container::{fat, macho};
 use assay_engine::Workspace;
 use assay_front::{
     Bytes, Clang, Compiler, CompilerError, Error, File, Library, Source, SourceOptions,
@@ -14,6 +14,7 @@ use assay_msl::{Diagnostic, Limits, Standard};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use assay_engine::loaded::select_error as select_failure;
 pub(crate) use assay_engine::shown_name;
 
 /// The options of a compiler.
@@ -39,6 +40,18 @@ pub(crate) struct SourceArgs {
     /// Compile without fast math, which is Metal's default
     #[arg(long)]
     no_fast_math: bool,
+}
+
+impl From<SourceOptions> for SourceArgs {
+    fn from(options: SourceOptions) -> Self {
+        Self {
+            include: options.include_folders,
+            before: options.include_files,
+            define: options.defines,
+            std: options.standard,
+            no_fast_math: !options.fast_math,
+        }
+    }
 }
 
 impl SourceArgs {
@@ -211,10 +224,4 @@ pub(crate) fn installable(failure: Failure) -> Failure {
         true => failure.advice(toolchain::install_advice()),
         false => failure,
     }
-}
-
-/// Why no function of an archive was chosen.
-pub(crate) fn select_failure(path: &Path, error: &SelectError) -> Failure {
-    let failure = Failure::input(format!("{}: {error}", path.display()));
-    failure.advised(error.advice())
 }

@@ -2,6 +2,7 @@
 
 use crate::code::{Generated, Generator, name_files};
 use crate::execution::{Code, Task, tasks};
+use crate::loaded::profiled;
 use crate::workspace::{Settings, Workspace};
 use crate::{Error, Launched, Phases, Runner, prediction};
 use assay_agx::Program;
@@ -146,11 +147,7 @@ impl Kernel {
             tensor_operations: made.tensors.clone(),
             ..options.clone()
         };
-        Profile::new(&made.program, &options).map_err(|error| match error {
-            assay_profile::Error::Chip(error) => Error::usage(error.to_string())
-                .advice("machine code of M1 and M2 has known costs: --chip m1 … m2-ultra"),
-            error => Error::input(error.to_string()),
-        })
+        profiled(&made.program, &options)
     }
 
     /// A sample of its threadgroups, executed at each of a launch's sizes.

@@ -32,17 +32,21 @@
 
 pub mod answer;
 pub mod bound;
+pub mod chips;
 pub mod code;
 pub mod diagnosis;
 pub mod diagnostics;
+pub mod emulated;
 mod error;
 pub mod execution;
 mod guessed;
 mod kernel;
 mod launched;
 pub mod lines;
+pub mod loaded;
 pub mod names;
 mod phases;
+mod place;
 pub mod prediction;
 pub mod ran;
 mod runner;
@@ -54,5 +58,6 @@ pub use guessed::{Guessed, Unlaunched};
 pub use kernel::Kernel;
 pub use launched::{Launched, Origin, SharedFiles};
 pub use phases::Phases;
+pub use place::Place;
 pub use runner::Runner;
 pub use workspace::{Settings, Workspace, front_error, library_error, shown_name};

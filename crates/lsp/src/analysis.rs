@@ -3,7 +3,9 @@
 use crate::declarations::Declaration;
 use crate::report::KernelReport;
 use crate::text::Edited;
+use assay_msl::{Diagnostic, Place};
 use lsp_types::DiagnosticSeverity;
+use std::path::Path;
 
 /// What is known about a document. It is made for one version; [`Analysis::shift`] lets it follow changes until there is a
 /// newer one.
@@ -44,6 +46,50 @@ pub struct Problem {
     pub code: Option<String>,
     /// What explains it.
     pub notes: Vec<ProblemNote>,
+}
+
+impl Problem {
+    /// A problem without a place.
+    pub fn anywhere(message: String) -> Problem {
+        Problem {
+            severity: DiagnosticSeverity::ERROR,
+            message,
+            line: None,
+            byte: None,
+            elsewhere: None,
+            source: "assay",
+            code: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// An error of the compiler.
+    pub fn of(error: &Diagnostic, main: &Path) -> Problem {
+        let own = |place: &&Place| place.file == main;
+        let here = error.place.as_ref().filter(own);
+        let elsewhere = error.place.as_ref().filter(|place| place.file != main);
+        let notes = error.notes.iter().map(|note| ProblemNote {
+            message: note.message.clone(),
+            line: note
+                .place
+                .as_ref()
+                .filter(own)
+                .and_then(|place| place.line.checked_sub(1)),
+        });
+        Problem {
+            line: here.and_then(|place| place.line.checked_sub(1)),
+            byte: here.and_then(|place| (place.column as usize).checked_sub(1)),
+            elsewhere: elsewhere.map(|place| {
+                (
+                    place.file.display().to_string(),
+                    place.line.saturating_sub(1),
+                )
+            }),
+            source: "clang",
+            notes: notes.collect(),
+            ..Problem::anywhere(error.message.clone())
+        }
+    }
 }
 
 /// Something that explains a problem.

@@ -8,6 +8,7 @@
 //! - [`declarations()`] finds kernels in text that need not compile.
 //! - [`KernelReport`] is what a profile and a prediction say about lines of the source.
 //! - [`diagnostics()`], [`hints()`], [`hover()`], [`lenses()`] and [`action_at()`] are what is shown.
+//! - [`server`] is what a server knows between two messages.
 //!
 //! ```
 //! use assay_lsp::{Encoding, Text, declarations};
@@ -33,6 +34,7 @@ mod hints;
 mod hover;
 mod lens;
 mod report;
+pub mod server;
 mod text;
 
 pub use actions::{Target, action_at, new_file, rewrite_action};

@@ -1,6 +1,7 @@
 //! What a checked run found, as a compiler shows an error: the line, a mark under the access, and what to do.
 
 use super::report::{Finding, Party};
+use crate::Place;
 use assay_report::blocks::View;
 use assay_report::style::Role;
 use assay_report::wrap::hanging;
@@ -103,34 +104,6 @@ impl Lines {
     }
 }
 
-/// `FILE:LINE[:COLUMN]`.
-struct Spot<'a> {
-    file: &'a str,
-    line: usize,
-    /// From 1; 0 where only the line is known.
-    column: usize,
-}
-
-impl Spot<'_> {
-    fn parse(place: &str) -> Option<Spot<'_>> {
-        let (rest, last) = place.rsplit_once(':')?;
-        let last = last.parse().ok()?;
-        let before = rest.rsplit_once(':');
-        match before.and_then(|(file, line)| Some((file, line.parse().ok()?))) {
-            Some((file, line)) => Some(Spot {
-                file,
-                line,
-                column: last,
-            }),
-            None => Some(Spot {
-                file: rest,
-                line: last,
-                column: 0,
-            }),
-        }
-    }
-}
-
 /// The verdict in a line.
 pub(crate) fn verdict(kernel: &str, found: &[Finding], view: &View) -> String {
     if found.is_empty() {
@@ -204,7 +177,7 @@ fn snippets(finding: &Finding, lines: &mut Lines, view: &View) -> String {
     sides.extend(&finding.other);
     let numbers = sides
         .iter()
-        .filter_map(|side| Some(Spot::parse(side.place.as_deref()?)?.line));
+        .filter_map(|side| Some(Place::parse(side.place.as_deref()?)?.line));
     let margin = numbers.max().unwrap_or(0).to_string().len();
     let mut out = String::new();
     for (number, side) in sides.iter().enumerate() {
@@ -238,10 +211,10 @@ fn snippet(
     lines: &mut Lines,
     view: &View,
 ) -> String {
-    let spot = side.place.as_deref().and_then(Spot::parse);
+    let spot = side.place.as_deref().and_then(Place::parse);
     let line = spot
         .as_ref()
-        .and_then(|spot| lines.line(spot.file, spot.line));
+        .and_then(|spot| lines.line(spot.file, spot.line as usize));
     let (Some(spot), Some(line)) = (spot, line) else {
         let place = side.place.as_deref().filter(|_| names_file);
         let place = place.map_or(String::new(), |place| format!(", at {place}"));
@@ -250,7 +223,9 @@ fn snippet(
     let room = view.width.saturating_sub(margin + 4).max(20);
     let indent = line.len() - line.trim_start().len();
     let line: String = line.trim_start().chars().take(room).collect();
-    let mark = spot.column.saturating_sub(1).saturating_sub(indent);
+    let mark = (spot.column as usize)
+        .saturating_sub(1)
+        .saturating_sub(indent);
     let mark = mark.min(line.chars().count().saturating_sub(1));
     let mut out = format!("{:>margin$} | {line}\n", spot.line);
     let is_long = mark + 2 + label.chars().count() > room;

@@ -7,7 +7,7 @@ mod json;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use crate::generate::{self, CodeArgs};
+use crate::generate::CodeArgs;
 use crate::output::Output;
 use crate::{confine, input, source};
 use assay_agx::{Instruction, Isa, Item, Op, Placeholder, Program, Standing, Unencoded, walk};
@@ -175,9 +175,12 @@ impl Listing {
         let is_archive = args.takes_all() && source::is_archive(bytes);
         match assay_front::File::open(path, bytes) {
             Ok(file) if file.needs_code() => {
-                let made = generate::one(path, &file, function, &args.code, args.isa)?;
-                self.placeholders = made.program.placeholders;
-                self.whole(window(&made.program.code, args)?, args.offset)
+                let settings = args.code.settings(path, args.isa);
+                let kernel = source::workspace().open(path, bytes, function, &settings);
+                let kernel = kernel.map_err(source::installable)?;
+                let program = &kernel.code()?.program;
+                self.placeholders.clone_from(&program.placeholders);
+                self.whole(window(&program.code, args)?, args.offset)
             }
             Ok(assay_front::File {
                 kind: Kind::Container(contents),

@@ -1,22 +1,21 @@
 //! `assay emu`: run AGX machine code.
 
-mod program;
 mod progress;
-mod report;
-mod setup;
 
 use crate::context::Context;
-use crate::failure::{CommandResult, Failure, Kind, Outcome};
+use crate::failure::{CommandResult, Failure, Outcome};
 use crate::generate::CodeArgs;
 use crate::launch::{self, Asked, LaunchArgs, Launched};
-use assay_agx::{Binding, BoundValue, Isa, Program};
-use assay_emu::{EmuError, FaultKind, run_with_progress};
+use crate::output::Output;
+use crate::{input, source};
+use assay_agx::{Isa, Program};
+use assay_emu::run_with_progress;
+use assay_engine::emulated::{self, Opened, Options, Report, Setup, number};
+use assay_front::{File, Kind};
 use assay_report::envelope::Envelope;
 use clap::ValueEnum;
-use program::Opened;
 use progress::Progress;
-use report::Report;
-use setup::Setup;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Run AGX machine code (M1 to M4 and A18 GPUs) on the CPU and prove its waits and hints
@@ -118,17 +117,49 @@ fn position(text: &str) -> Result<Position, String> {
     }
 }
 
-fn number(text: &str) -> Result<u32, String> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|error| format!("`{text}`: {error}"))
+/// Where results go.
+struct Outputs {
+    /// Buffers by their place in a set-up.
+    files: Vec<(usize, PathBuf)>,
+    report: Option<PathBuf>,
+}
+
+/// The program named on the command line.
+fn open(args: &Args) -> Result<Opened, Failure> {
+    let bytes = input::open(&args.code)?;
+    let settings = args.programs.settings(&args.code, args.isa);
+    let (workspace, function) = (source::workspace(), args.function.as_deref());
+    let opened = emulated::program(&workspace, &args.code, &bytes, function, &settings);
+    let mut opened = opened.map_err(source::installable)?;
+    let program = &mut opened.program;
+    if let Some(path) = &args.preamble {
+        let bytes = input::open(path)?;
+        let file = File::open(path, &bytes);
+        program.constant_program = match file.map(|file| file.kind) {
+            Ok(Kind::Listing(listing)) => listing.bytes,
+            Err(error @ assay_front::Error::Listing(_)) => {
+                return Err(source::failure(path, error));
+            }
+            _ => bytes.to_vec(),
+        };
+    }
+    if let Some(entry) = args.entry {
+        program.entry = entry;
+    }
+    Ok(opened)
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
-    let opened = program::open(args)?;
-    let (launch, uniforms) = launch(args, &opened, context)?;
+    let opened = open(args)?;
+    let (launch, arguments) = launch(args, &opened, context)?;
+    let options = Options {
+        arguments,
+        uniforms: args.uniforms.clone(),
+        scratch: args.scratch,
+        max_steps: args.max_steps,
+        lenient: args.lenient,
+        counts: args.counts,
+    };
     let cases = launch.launch.cases()?;
     if cases.len() > 1 && args.format == Format::Json {
         return Err(
@@ -138,7 +169,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let mut texts = Vec::new();
     let mut destination = None;
     for sizes in &cases {
-        let setup = Setup::new(args, &uniforms, &launch, &opened, sizes)?;
+        let setup = Setup::new(&options, &launch, &opened, sizes)?;
         let (text, out) = case(args, &opened.program, (setup, &launch), context)?;
         if !sizes.is_empty() {
             texts.push(format!("at {}\n", assay_launch::describe(sizes)));
@@ -164,7 +195,7 @@ fn launch(
     let (uniforms, named) = flags
         .arguments
         .into_iter()
-        .partition(|text| setup::is_slot(text));
+        .partition(|text| emulated::is_slot(text));
     flags.arguments = named;
     let name = &opened.program.name;
     let arguments = opened.arguments.as_deref().unwrap_or_default();
@@ -198,73 +229,49 @@ fn case(
             Failure::usage(format!("there is no thread at {position:?} in this grid"))
         })?);
     }
-    let outputs = setup.outputs(args)?;
+    let outputs = outputs(args, &setup)?;
     let progress = Progress::new(context);
     let outcome = run_with_progress(program, &setup.launch, &setup.memory, &|done, total| {
         progress.show(done, total)
     });
     progress.clear();
-    let outcome = outcome.map_err(|error| failure(&error, program, launched))?;
+    let outcome = outcome.map_err(|error| emulated::failure(&error, program, launched))?;
     for (buffer, path) in &outputs.files {
-        setup.save(*buffer, path)?;
+        if let Some(array) = setup.array(*buffer) {
+            let mut output = Output::open(Some(path))?;
+            output.write_all(&array.to_bytes())?;
+            output.finish()?;
+        }
     }
     let report = Report::new(program, &setup.launch, &outcome);
     let text = match args.format {
         Format::Json => Envelope::new("assay.emu", 1, report).to_json(),
-        Format::Text => report.text(&Context {
-            out: outputs.report.clone(),
-            ..context.clone()
-        }),
+        Format::Text => report.text(&context.view()),
     };
     Ok((text, outputs.report))
 }
 
-/// The buffer that would have set the uniform a fault is about.
-fn missing_buffer(kind: &FaultKind, program: &Program) -> Option<u32> {
-    let FaultKind::UnsetUniform { half } = kind else {
-        return None;
+fn outputs(args: &Args, setup: &Setup) -> Result<Outputs, Failure> {
+    let mut outputs = Outputs {
+        files: Vec::new(),
+        report: None,
     };
-    let holds = |binding: &&Binding| {
-        let first = binding.first_half;
-        (first..first.saturating_add(binding.halves)).contains(half)
-    };
-    let mut bindings = program.bindings.iter().filter(holds);
-    bindings.find_map(|binding| match binding.value {
-        BoundValue::BufferAddress { index } | BoundValue::BufferBytes { index, .. } => Some(index),
-        _ => None,
-    })
+    for path in &args.outputs {
+        let text = path.display().to_string();
+        if !text.contains('=') {
+            outputs.report = Some(path.clone());
+            continue;
+        }
+        let (buffer, file) = setup.output("--out", &text)?;
+        outputs.files.push((buffer, PathBuf::from(file)));
+    }
+    Ok(outputs)
 }
 
-/// A failed run, as a verdict on the program or as a mistake in the command line.
-fn failure(error: &EmuError, program: &Program, launched: &Launched) -> Failure {
-    match error {
-        EmuError::Launch(error) => Failure::usage(error.to_string()),
-        EmuError::Interrupted => Failure::new(Kind::Verdict, error.to_string()),
-        EmuError::Fault(fault) => {
-            let missing = missing_buffer(&fault.kind, program);
-            if let Some(mistake) = missing.and_then(|it| launched.missing(&program.name, it)) {
-                return mistake.into();
-            }
-            let line = match fault.at.constant_program {
-                true => None,
-                false => program
-                    .line_at(fault.at.offset)
-                    .filter(|line| line.line > 0),
-            };
-            let place = line.and_then(|line| {
-                let file = program.files.get(line.file as usize)?;
-                Some(format!("\n  source: {file}:{}", line.line))
-            });
-            let failure = Failure::new(
-                Kind::Verdict,
-                format!("{fault}{}", place.unwrap_or_default()),
-            );
-            match missing {
-                Some(index) => failure.advice(format!(
-                    "that is [[buffer({index})]]: give it with --arg b{index}=buffer:FILE.npy"
-                )),
-                None => failure,
-            }
-        }
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_schema_is_current() {
+        crate::schema::check::<super::Report>("assay.emu", 1);
     }
 }

@@ -107,19 +107,12 @@ pub(super) fn stopped(error: Error, tree: &Tree) -> Stopped {
 
 /// `file:line[:column]`, with the file relative to the tree.
 pub(super) fn parse_place(text: &str, tree: &Tree) -> Option<Place> {
-    let (rest, last) = text.rsplit_once(':')?;
-    let last: u32 = last.parse().ok()?;
-    let place = |file: &str, line, column| Place {
-        file: tree.relative(file),
-        line,
-        column,
-    };
-    if let Some((file, line)) = rest.rsplit_once(':')
-        && let Ok(line) = line.parse()
-    {
-        return Some(place(file, line, last));
-    }
-    Some(place(rest, last, 0))
+    let place = assay_engine::Place::parse(text)?;
+    Some(Place {
+        file: tree.relative(place.file),
+        line: place.line,
+        column: place.column,
+    })
 }
 
 /// A message with paths as the report has them.

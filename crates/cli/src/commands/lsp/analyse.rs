@@ -1,6 +1,5 @@
 //! From the text of a document to what is known about it: compiled, profiled, predicted.
 
-use super::settings::Settings;
 use crate::configuration;
 use crate::generate::{self, Generator};
 use crate::launch;
@@ -11,13 +10,12 @@ use assay_agx::{Isa, Program};
 use assay_chip::Chip;
 use assay_front::{CompilerError, Error, Kernel, Library, Source, SourceOptions};
 use assay_launch::Written;
-use assay_lsp::{KernelReport, Problem, ProblemNote};
-use assay_msl::{Diagnostic, Place};
+use assay_lsp::server::Settings;
+use assay_lsp::{KernelReport, Problem};
 use assay_predict::{Cache, Predicted, Sampling};
 use assay_profile::{Options, Origin, Profile};
 use assay_ssa::Argument;
-use lsp_types::DiagnosticSeverity;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A version of a document.
 #[derive(Clone, Debug)]
@@ -48,7 +46,7 @@ impl Snapshot {
         Library::compile(source, &ThisMachine, &options).map_err(|error| match error {
             Error::Compiler(CompilerError::Failed(assay_msl::Error::Source(errors))) => errors
                 .iter()
-                .map(|error| problem(error, &self.path))
+                .map(|error| Problem::of(error, &self.path))
                 .collect(),
             // A file with helpers only, or of other stages.
             Error::NoKernels | Error::Compiler(CompilerError::OtherStages { .. }) => Vec::new(),
@@ -57,7 +55,7 @@ impl Snapshot {
                 if let Some(advice) = other.advice() {
                     message = format!("{message}\n{advice}");
                 }
-                vec![anywhere(message)]
+                vec![Problem::anywhere(message)]
             }
         })
     }
@@ -176,47 +174,5 @@ impl Snapshot {
             Ok(predicted)
         };
         predict().map_err(|failure: crate::failure::Failure| failure.message)
-    }
-}
-
-/// A problem without a place.
-pub(super) fn anywhere(message: String) -> Problem {
-    Problem {
-        severity: DiagnosticSeverity::ERROR,
-        message,
-        line: None,
-        byte: None,
-        elsewhere: None,
-        source: "assay",
-        code: None,
-        notes: Vec::new(),
-    }
-}
-
-/// An error of the compiler.
-fn problem(error: &Diagnostic, main: &Path) -> Problem {
-    let own = |place: &&Place| place.file == main;
-    let here = error.place.as_ref().filter(own);
-    let elsewhere = error.place.as_ref().filter(|place| place.file != main);
-    let notes = error.notes.iter().map(|note| ProblemNote {
-        message: note.message.clone(),
-        line: note
-            .place
-            .as_ref()
-            .filter(own)
-            .and_then(|place| place.line.checked_sub(1)),
-    });
-    Problem {
-        line: here.and_then(|place| place.line.checked_sub(1)),
-        byte: here.and_then(|place| (place.column as usize).checked_sub(1)),
-        elsewhere: elsewhere.map(|place| {
-            (
-                place.file.display().to_string(),
-                place.line.saturating_sub(1),
-            )
-        }),
-        source: "clang",
-        notes: notes.collect(),
-        ..anywhere(error.message.clone())
     }
 }

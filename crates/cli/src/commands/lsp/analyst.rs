@@ -5,8 +5,8 @@
 //! is shown as it comes.
 
 use super::analyse::Snapshot;
-use super::state::{Shared, State};
 use assay_front::{Kernel, Library};
+use assay_lsp::server::{Shared, State};
 use assay_lsp::{Analysis, KernelReport, declarations};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -3,11 +3,9 @@
 //! An errand is a request of the editor that may take seconds. Each is a command line that runs in this process on the text as
 //! it is in the editor. A request that the editor cancels is not begun, or told to stop.
 
-use super::analyse::anywhere;
-use super::settings::Settings;
-use super::state::Shared;
-use super::uri;
 use crate::api;
+use assay_engine::Place;
+use assay_lsp::server::{Errand, Settings, Shared, uri};
 use assay_lsp::{Problem, ProblemNote, Target, Text, declarations, new_file, rewrite_action};
 use lsp_server::{ErrorCode, Message, RequestId, Response};
 use lsp_types::{
@@ -21,26 +19,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
-
-/// What is asked for.
-#[derive(Clone, Debug)]
-pub(super) enum Errand {
-    /// Which recipes apply to a kernel, as actions.
-    Choices {
-        uri: Uri,
-        target: Target,
-        diagnostics: Vec<Diagnostic>,
-    },
-    /// The edit of an action.
-    Rewrite {
-        uri: Uri,
-        kernel: String,
-        step: String,
-        action: Box<CodeAction>,
-    },
-    /// A run with checks.
-    Check { uri: Uri, kernel: String },
-}
 
 /// How long a run may take.
 const LONGEST_RUN: Duration = Duration::from_secs(60);
@@ -309,21 +287,14 @@ fn problem(finding: &Value, now: &Now) -> Problem {
             })
             .into_iter()
             .collect(),
-        ..anywhere(message.to_owned())
+        ..Problem::anywhere(message.to_owned())
     }
 }
 
-/// File, line and byte, both from 0, of `file:line` or `file:line:column`.
+/// File, line and byte, both from 0.
 fn place(text: &str) -> Option<(&str, u32, Option<usize>)> {
-    let (rest, last) = text.rsplit_once(':')?;
-    let last: u32 = last.parse().ok()?;
-    let with_column = rest
-        .rsplit_once(':')
-        .and_then(|(file, line)| Some((file, line.parse::<u32>().ok()?)));
-    match with_column {
-        Some((file, line)) => Some((file, line.checked_sub(1)?, (last as usize).checked_sub(1))),
-        None => Some((rest, last.checked_sub(1)?, None)),
-    }
+    let Place { file, line, column } = Place::parse(text)?;
+    Some((file, line.checked_sub(1)?, (column as usize).checked_sub(1)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `assay lsp`: Metal sources in an editor.
 //!
-//! Three threads share the open documents ([`state`]): the one that reads messages never waits for anything
+//! Three threads share the open documents (`assay_lsp::server`): the one that reads messages never waits for anything
 //! ([`server`]), one compiles and profiles the newest version of a document when it has been left alone for a moment
 //! ([`analyst`]), and one does what the user asks for: runs with checks and rewritings ([`errands`]). What is shown is made by
 //! the crate `assay-lsp`.
@@ -10,9 +10,6 @@ mod analyst;
 mod errands;
 mod pages;
 mod server;
-mod settings;
-mod state;
-mod uri;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Outcome};

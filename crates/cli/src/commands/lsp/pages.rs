@@ -1,6 +1,5 @@
 //! The manual pages of rules, as files that editors can open.
 
-use super::uri;
 use crate::toolchain;
 use assay_lsp::Pages;
 use assay_report::rule::Rule;
@@ -39,7 +38,7 @@ pub(super) fn write() -> Pages {
                     file.persist(&path).map_err(|error| error.error)
                 })
                 .is_ok();
-        if let Some(uri) = uri::of(&path).filter(|_| written) {
+        if let Some(uri) = assay_lsp::server::uri::of(&path).filter(|_| written) {
             pages.insert(rule.id.to_owned(), uri);
         }
     }

@@ -1,10 +1,9 @@
 //! The thread that reads messages: answers what is known, and leaves the rest to the others.
 
-use super::errands::{self, Errand};
-use super::settings::{Settings, client};
-use super::state::{Document, Outgoing, Shared, State};
+use super::errands;
 use super::{analyst, pages};
 use crate::failure::{Failure, Kind};
+use assay_lsp::server::{Document, Errand, Outgoing, Settings, Shared, State, client};
 use assay_lsp::{RUN_WITH_CHECK, action_at, hints, hover, lenses};
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::{

@@ -2,6 +2,7 @@
 
 mod registry;
 
+use crate::api::{Prediction, Question};
 use crate::confine;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
@@ -156,6 +157,30 @@ fn file(args: &Args) -> Option<PathBuf> {
     };
     let path = PathBuf::from(only);
     (confine::has_file(&path) || path.extension().is_some()).then_some(path)
+}
+
+/// The document about a file, for a caller that has no flags.
+pub(crate) fn document(question: Question, how: Prediction, context: &Context) -> CommandResult {
+    let args = Args {
+        kernels: vec![question.path.display().to_string()],
+        function: question.function,
+        launch: question.launch.into(),
+        set: Vec::new(),
+        all: false,
+        size_set: String::new(),
+        chip: question.chip,
+        chip_file: None,
+        cold: how.cold,
+        what_if: how.what_if,
+        sample: None,
+        max_steps: None,
+        repeat: how.repeat,
+        timeline: None,
+        full: false,
+        format: Format::Json,
+        programs: CodeArgs::new(question.source, question.constants),
+    };
+    run(&args, context)
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {

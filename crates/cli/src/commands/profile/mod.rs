@@ -162,6 +162,26 @@ impl Args {
     }
 }
 
+/// The document about a file, for a caller that has no flags.
+pub(crate) fn document(file: PathBuf, model: Model, context: &Context) -> CommandResult {
+    let args = Args {
+        file: Some(file),
+        binary: None,
+        text: None,
+        model,
+        all: false,
+        keep_going: false,
+        disasm_only: false,
+        show: Vec::new(),
+        full: false,
+        baseline: None,
+        tolerance: 0.0,
+        by: By::Line,
+        format: Format::Json,
+    };
+    run(&args, context)
+}
+
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let place = args.place()?;
     let options = args.model.options()?;

@@ -1,16 +1,16 @@
 //! What a run did, as text and as JSON.
 
-use crate::context::Context;
 use assay_agx::{Instruction, Program};
 use assay_emu::{Counts, Launch, TraceEntry};
+use assay_report::blocks::View;
 use assay_report::table::{Column, Table};
 use serde::Serialize;
 use std::fmt::Write as _;
 
 /// What a run did.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Report {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Report {
     /// Name of the program.
     program: String,
     /// Threads in the grid.
@@ -35,7 +35,7 @@ pub(super) struct Report {
 
 /// Executions of one instruction.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CountRow {
     /// Byte offset.
     offset: u32,
@@ -53,7 +53,7 @@ struct CountRow {
 
 /// One instruction of the followed thread.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct TraceRow {
     /// Byte offset.
     offset: u32,
@@ -67,7 +67,8 @@ struct TraceRow {
 }
 
 impl Report {
-    pub(super) fn new(program: &Program, launch: &Launch, outcome: &assay_emu::Outcome) -> Report {
+    /// What a run of a program did.
+    pub fn new(program: &Program, launch: &Launch, outcome: &assay_emu::Outcome) -> Report {
         Report {
             program: program.name.clone(),
             grid: launch.grid,
@@ -88,7 +89,8 @@ impl Report {
         }
     }
 
-    pub(super) fn text(&self, context: &Context) -> String {
+    /// For people.
+    pub fn text(&self, view: &View) -> String {
         let mut text = String::new();
         for row in &self.trace {
             let mark = if row.active { ' ' } else { '-' };
@@ -101,7 +103,7 @@ impl Report {
             );
         }
         if let Some(counts) = &self.counts {
-            text += &self.count_table(counts, context);
+            text += &self.count_table(counts, view);
         }
         let _ = writeln!(
             text,
@@ -121,7 +123,7 @@ impl Report {
         text
     }
 
-    fn count_table(&self, counts: &[CountRow], context: &Context) -> String {
+    fn count_table(&self, counts: &[CountRow], view: &View) -> String {
         let mut table = Table::new([
             Column::right("offset"),
             Column::right("executions"),
@@ -131,7 +133,7 @@ impl Report {
             Column::right("lines"),
             Column::left("instruction").shrink(),
         ])
-        .painter(context.painter);
+        .painter(view.painter);
         for row in counts {
             let active = row.lanes as f64 / (row.executions.max(1) as f64 * 32.0);
             table.row([
@@ -148,7 +150,7 @@ impl Report {
                 row.text.clone(),
             ]);
         }
-        table.render(context.width) + "\n"
+        table.render(view.width) + "\n"
     }
 }
 
@@ -187,13 +189,5 @@ fn trace_row(program: &Program, entry: &TraceEntry) -> TraceRow {
         active: entry.active,
         text: words(program, entry.offset),
         written: written.collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_schema_is_current() {
-        crate::schema::check::<super::Report>("assay.emu", 1);
     }
 }

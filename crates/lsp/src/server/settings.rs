@@ -1,25 +1,24 @@
 //! What a user can set.
 
 use super::state::Client;
-use crate::launch;
+use crate::Shown;
 use assay_launch::Written;
-use assay_lsp::Shown;
 use serde_json::Value;
 use std::time::Duration;
 
 /// The settings, section `assay`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Settings {
-    pub(super) chip: String,
+pub struct Settings {
+    pub chip: String,
     /// Flags of a launch for kernels without a comment: for all, or by the kernel's name.
     launch: Value,
-    pub(super) defines: Vec<String>,
-    pub(super) include_folders: Vec<String>,
-    pub(super) shown: Shown,
+    pub defines: Vec<String>,
+    pub include_folders: Vec<String>,
+    pub shown: Shown,
     /// Kernels that are looked at unasked.
-    pub(super) most_kernels: usize,
+    pub most_kernels: usize,
     /// How long a document must be left alone before it is looked at.
-    pub(super) debounce: Duration,
+    pub debounce: Duration,
 }
 
 impl Default for Settings {
@@ -41,7 +40,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Takes over what is there; the rest stays. Returns what is wrong with it.
-    pub(super) fn update(&mut self, given: &Value) -> Vec<String> {
+    pub fn update(&mut self, given: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
         let given = given.get("assay").unwrap_or(given);
         let Some(given) = given.as_object() else {
@@ -100,7 +99,7 @@ impl Settings {
     }
 
     /// Returns true if documents look the same with others: when and which hints are shown does not matter.
-    pub(super) fn looks_like(&self, others: &Settings) -> bool {
+    pub fn looks_like(&self, others: &Settings) -> bool {
         let same = Settings {
             shown: others.shown,
             debounce: others.debounce,
@@ -110,7 +109,7 @@ impl Settings {
     }
 
     /// The flags of a launch for a kernel, if the settings have some.
-    pub(super) fn launch_flags(&self, kernel: &str) -> Option<&str> {
+    pub fn launch_flags(&self, kernel: &str) -> Option<&str> {
         match &self.launch {
             Value::String(flags) if !flags.trim().is_empty() => Some(flags),
             Value::Object(by_name) => by_name.get(kernel).and_then(Value::as_str),
@@ -119,18 +118,18 @@ impl Settings {
     }
 
     /// The same, understood.
-    pub(super) fn launch(&self, kernel: &str) -> Result<Option<Written>, String> {
+    pub fn launch(&self, kernel: &str) -> Result<Option<Written>, String> {
         match self.launch_flags(kernel) {
-            Some(flags) => match launch::written("assay.launch", flags) {
-                Ok(described) => Ok(Some(described)),
-                Err(failure) => Err(failure.message),
+            Some(flags) => match Written::parse(flags) {
+                Ok((_, written)) => Ok(Some(written)),
+                Err(mistake) => Err(format!("assay.launch: {mistake}")),
             },
             None => Ok(None),
         }
     }
 
     /// How source is compiled, as flags.
-    pub(super) fn source_flags(&self) -> Vec<String> {
+    pub fn source_flags(&self) -> Vec<String> {
         let defines = self.defines.iter().map(|define| format!("-D{define}"));
         let folders = self
             .include_folders
@@ -148,7 +147,7 @@ fn texts(list: &[Value]) -> Vec<String> {
 }
 
 /// What the client can do that not every client can.
-pub(super) fn client(parameters: &Value) -> Client {
+pub fn client(parameters: &Value) -> Client {
     let has = |path: &str| parameters.pointer(path).and_then(Value::as_bool) == Some(true);
     let lists = |path: &str, wanted: &str| {
         let list = parameters.pointer(path).and_then(Value::as_array);

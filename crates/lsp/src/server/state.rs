@@ -1,9 +1,9 @@
 //! What the threads of the server share.
 
-use super::errands::Errand;
+use super::errand::Errand;
 use super::settings::Settings;
 use super::uri;
-use assay_lsp::{Analysis, Encoding, Pages, Problem, Text, diagnostics};
+use crate::{Analysis, Edited, Encoding, Pages, Problem, Text, diagnostics};
 use lsp_server::{Message, Notification, Request, RequestId};
 use lsp_types::{PublishDiagnosticsParams, Range, Uri};
 use serde::Serialize;
@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 
 /// What the client can do that not every client can.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Client {
-    pub(super) utf8: bool,
-    pub(super) refreshes_hints: bool,
-    pub(super) refreshes_lenses: bool,
-    pub(super) has_configuration: bool,
-    pub(super) creates_files: bool,
+pub struct Client {
+    pub utf8: bool,
+    pub refreshes_hints: bool,
+    pub refreshes_lenses: bool,
+    pub has_configuration: bool,
+    pub creates_files: bool,
 }
 
 /// Lines that a screen shows at most.
@@ -27,57 +27,57 @@ const TALLEST_SCREEN: u32 = 500;
 
 /// A document that is open in the editor.
 #[derive(Debug)]
-pub(super) struct Document {
-    pub(super) uri: Uri,
-    pub(super) path: PathBuf,
-    pub(super) version: i32,
-    pub(super) text: Text,
+pub struct Document {
+    pub uri: Uri,
+    pub path: PathBuf,
+    pub version: i32,
+    pub text: Text,
     /// When it may be looked at.
-    pub(super) due: Instant,
+    pub due: Instant,
     /// The version that was looked at, with the settings of now.
-    pub(super) analysed: Option<i32>,
-    pub(super) analysis: Analysis,
+    pub analysed: Option<i32>,
+    pub analysis: Analysis,
     /// What a run with checks found.
-    pub(super) checked: Vec<Problem>,
+    pub checked: Vec<Problem>,
     /// Kernels came on the screen that were not looked at.
-    pub(super) more: bool,
+    pub more: bool,
     /// The lines the editor showed last.
-    pub(super) visible: Option<Range>,
+    pub visible: Option<Range>,
 }
 
 /// Everything that changes.
 #[derive(Debug, Default)]
-pub(super) struct State {
-    pub(super) documents: BTreeMap<String, Document>,
-    pub(super) settings: Settings,
-    pub(super) errands: VecDeque<(RequestId, Errand)>,
+pub struct State {
+    pub documents: BTreeMap<String, Document>,
+    pub settings: Settings,
+    pub errands: VecDeque<(RequestId, Errand)>,
     /// The errand that is being done.
-    pub(super) running: Option<RequestId>,
+    pub running: Option<RequestId>,
     /// Until then documents wait for settings that were asked for: with others they would be looked at twice.
-    pub(super) settings_due: Option<Instant>,
+    pub settings_due: Option<Instant>,
     /// Counts changes of settings, so that what was made with older ones is known.
-    pub(super) generation: u64,
-    pub(super) closing: bool,
+    pub generation: u64,
+    pub closing: bool,
     next_request: i32,
 }
 
 /// The shared state and the way to the client.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     sender: Box<dyn Outgoing>,
-    pub(super) client: Client,
-    pub(super) pages: Pages,
+    pub client: Client,
+    pub pages: Pages,
 }
 
 /// Where messages to the client go.
-pub(super) trait Outgoing: Send + Sync + std::fmt::Debug {
+pub trait Outgoing: Send + Sync + std::fmt::Debug {
     fn send(&self, message: Message);
 }
 
 impl Shared {
-    pub(super) fn new(sender: Box<dyn Outgoing>, client: Client, pages: Pages) -> Arc<Shared> {
+    pub fn new(sender: Box<dyn Outgoing>, client: Client, pages: Pages) -> Arc<Shared> {
         Arc::new(Shared {
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -87,7 +87,7 @@ impl Shared {
         })
     }
 
-    pub(super) fn encoding(&self) -> Encoding {
+    pub fn encoding(&self) -> Encoding {
         if self.client.utf8 {
             Encoding::Utf8
         } else {
@@ -96,17 +96,17 @@ impl Shared {
     }
 
     /// The state, for a moment.
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes the other threads.
-    pub(super) fn wake(&self) {
+    pub fn wake(&self) {
         self.changed.notify_all();
     }
 
     /// Waits for a change, at most so long.
-    pub(super) fn wait<'s>(
+    pub fn wait<'s>(
         &'s self,
         state: MutexGuard<'s, State>,
         most: Option<Duration>,
@@ -123,17 +123,17 @@ impl Shared {
         }
     }
 
-    pub(super) fn send(&self, message: Message) {
+    pub fn send(&self, message: Message) {
         self.sender.send(message);
     }
 
-    pub(super) fn notify(&self, method: &str, parameters: impl Serialize) {
+    pub fn notify(&self, method: &str, parameters: impl Serialize) {
         let notification = Notification::new(method.to_owned(), parameters);
         self.send(Message::Notification(notification));
     }
 
-    /// Asks the client something whose answer only matters where [`super::server`] looks for it.
-    pub(super) fn request(&self, method: &str, parameters: impl Serialize) {
+    /// Asks the client something whose answer only matters where the server looks for it.
+    pub fn request(&self, method: &str, parameters: impl Serialize) {
         let id = {
             let mut state = self.lock();
             state.next_request += 1;
@@ -148,13 +148,13 @@ impl Shared {
     }
 
     /// Shows a message to the user: kind 1 is an error, 2 a warning, 3 a remark.
-    pub(super) fn show(&self, kind: u8, message: &str) {
+    pub fn show(&self, kind: u8, message: &str) {
         let parameters = serde_json::json!({ "type": kind, "message": message });
         self.notify("window/showMessage", parameters);
     }
 
     /// Sends the diagnostics of a document, as it is now.
-    pub(super) fn publish(&self, uri: &str) {
+    pub fn publish(&self, uri: &str) {
         let parameters = {
             let state = self.lock();
             let Some(document) = state.documents.get(uri) else {
@@ -166,7 +166,7 @@ impl Shared {
     }
 
     /// Asks the client to ask for hints and lenses again.
-    pub(super) fn refresh(&self) {
+    pub fn refresh(&self) {
         if self.client.refreshes_hints {
             self.request("workspace/inlayHint/refresh", serde_json::Value::Null);
         }
@@ -177,7 +177,7 @@ impl Shared {
 }
 
 impl Document {
-    pub(super) fn new(uri: Uri, version: i32, text: String) -> Document {
+    pub fn new(uri: Uri, version: i32, text: String) -> Document {
         Document {
             path: uri::path(&uri),
             uri,
@@ -193,7 +193,7 @@ impl Document {
     }
 
     /// Remembers which lines are on the screen. Returns true if kernels there were not looked at.
-    pub(super) fn show(&mut self, range: Range) -> bool {
+    pub fn show(&mut self, range: Range) -> bool {
         self.visible = Some(range);
         let analysis = &self.analysis;
         let missing = analysis.declarations.iter().any(|one| {
@@ -219,7 +219,7 @@ impl Document {
     }
 
     /// Follows a change of lines.
-    pub(super) fn shift(&mut self, edited: assay_lsp::Edited) {
+    pub fn shift(&mut self, edited: Edited) {
         self.analysis.shift(edited);
         let mut checked = Analysis {
             problems: std::mem::take(&mut self.checked),

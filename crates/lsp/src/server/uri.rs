@@ -4,7 +4,7 @@ use lsp_types::Uri;
 use std::path::{Path, PathBuf};
 
 /// The path of a document; one that is no file yet has its name only.
-pub(super) fn path(uri: &Uri) -> PathBuf {
+pub fn path(uri: &Uri) -> PathBuf {
     let text = uri.as_str();
     match text.strip_prefix("file://") {
         Some(path) => PathBuf::from(decoded(path)),
@@ -16,7 +16,7 @@ pub(super) fn path(uri: &Uri) -> PathBuf {
 }
 
 /// The URI of a path.
-pub(super) fn of(path: &Path) -> Option<Uri> {
+pub fn of(path: &Path) -> Option<Uri> {
     let mut text = String::from("file://");
     for byte in path.to_str()?.bytes() {
         let plain = byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);

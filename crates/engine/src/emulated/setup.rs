@@ -1,29 +1,38 @@
 //! Arguments of a launch, and the buffers that come back.
 
 use super::program::Opened;
-use super::{Args, number};
-use crate::failure::Failure;
-use crate::launch::{Disk, Launched};
-use crate::output::Output;
-use crate::prediction::task::too_large;
+use crate::Error;
+use crate::Launched;
+use crate::execution::too_large;
 use assay_agx::{Binding, BoundValue, Program, SystemValue};
 use assay_emu::{BufferId, DeviceMemory, Launch};
 use assay_launch::element::Element;
 use assay_launch::npy::Array;
 use assay_launch::{Sizes, Written};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
 
-/// Where results go.
-pub(super) struct Outputs {
-    pub(super) files: Vec<(usize, PathBuf)>,
-    pub(super) report: Option<PathBuf>,
+/// How a program is emulated.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Values of uniforms, as `U=CONTENTS` or `bN=CONTENTS`.
+    pub arguments: Vec<String>,
+    /// Bytes of uniforms, as `U=HEX`.
+    pub uniforms: Vec<String>,
+    /// Stack in bytes per thread.
+    pub scratch: Option<u32>,
+    /// Instructions one simdgroup may execute.
+    pub max_steps: u64,
+    /// Without checks of waits, hints, unwritten registers, unset uniforms and mask nesting.
+    pub lenient: bool,
+    /// Counts how often each instruction is executed.
+    pub counts: bool,
 }
 
 /// A launch with its buffers.
-pub(super) struct Setup {
-    pub(super) launch: Launch,
-    pub(super) memory: DeviceMemory,
+pub struct Setup {
+    /// The launch.
+    pub launch: Launch,
+    /// Its memory.
+    pub memory: DeviceMemory,
     buffers: Vec<Bound>,
 }
 
@@ -54,9 +63,9 @@ struct Bound {
 }
 
 /// Splits `U=rest`.
-fn place<'t>(option: &str, text: &'t str) -> Result<(Slot, &'t str), Failure> {
+fn place<'t>(option: &str, text: &'t str) -> Result<(Slot, &'t str), Error> {
     let wrong = || {
-        Failure::usage(format!(
+        Error::usage(format!(
             "{option} {text}: expected U=…, U a number, or bN=… for a buffer of generated code"
         ))
     };
@@ -67,7 +76,7 @@ fn place<'t>(option: &str, text: &'t str) -> Result<(Slot, &'t str), Failure> {
     }
     match number(slot.trim()) {
         Ok(half @ 0..512) => Ok((Slot::Half(half as u16), rest)),
-        Ok(half) => Err(Failure::usage(format!(
+        Ok(half) => Err(Error::usage(format!(
             "{option} {text}: there is no uniform {half}; half uniforms go from 0 to 511"
         ))),
         Err(_) => Err(wrong()),
@@ -75,18 +84,18 @@ fn place<'t>(option: &str, text: &'t str) -> Result<(Slot, &'t str), Failure> {
 }
 
 /// Returns true if an argument of `--arg` says where it goes by the number of a uniform or as bN.
-pub(super) fn is_slot(text: &str) -> bool {
+pub fn is_slot(text: &str) -> bool {
     place("--arg", text).is_ok() || text.starts_with(|c: char| c.is_ascii_digit() || c == '=')
 }
 
 impl Setup {
-    pub(super) fn new(
-        args: &Args,
-        uniforms: &[String],
+    /// Binds what a launch says, at certain sizes.
+    pub fn new(
+        options: &Options,
         launched: &Launched,
         opened: &Opened,
         sizes: &Sizes,
-    ) -> Result<Setup, Failure> {
+    ) -> Result<Setup, Error> {
         let program = &opened.program;
         let launch = &launched.launch;
         let (extent, threadgroup) = launch.geometry(sizes)?;
@@ -96,30 +105,30 @@ impl Setup {
             memory: DeviceMemory::new(),
             buffers: Vec::new(),
         };
-        setup.launch.stack_bytes = args.scratch;
-        setup.launch.max_steps = args.max_steps;
-        setup.launch.lenient = args.lenient;
-        setup.launch.count = args.counts;
-        for argument in uniforms {
+        setup.launch.stack_bytes = options.scratch;
+        setup.launch.max_steps = options.max_steps;
+        setup.launch.lenient = options.lenient;
+        setup.launch.count = options.counts;
+        for argument in &options.arguments {
             let (slot, value) = place("--arg", argument)?;
-            setup.argument(slot, value, argument, opened)?;
+            setup.argument((slot, value), argument, opened, launched)?;
         }
         setup.inputs(launched, opened, sizes)?;
-        for text in &args.uniforms {
+        for text in &options.uniforms {
             let (Slot::Half(half), hex) = place("--uniforms", text)? else {
-                return Err(Failure::usage(format!(
+                return Err(Error::usage(format!(
                     "--uniforms {text}: U is the number of a uniform"
                 )));
             };
             let bytes = unhex(hex).ok_or_else(|| {
-                Failure::usage(format!("--uniforms {text}: expected hexadecimal bytes"))
+                Error::usage(format!("--uniforms {text}: expected hexadecimal bytes"))
             })?;
             setup.set(half, &bytes)?;
         }
         Self::refuse_textures(program)?;
         let in_all = launch.memory_in_all.as_ref();
         let in_all = in_all.map(|bytes| bytes.number_at(sizes)).transpose();
-        let in_all = in_all.map_err(|error| Failure::usage(format!("--tgmem: {error}")))?;
+        let in_all = in_all.map_err(|error| Error::usage(format!("--tgmem: {error}")))?;
         let of_arguments = Written {
             memory_in_all: None,
             ..launch.clone()
@@ -127,17 +136,12 @@ impl Setup {
         let memory = of_arguments.memory(&[], sizes)?;
         setup.threadgroup_memory(memory, in_all, program)?;
         let placed = setup.launch.place_data(program, &mut setup.memory);
-        placed.map_err(|error| Failure::usage(error.to_string()))?;
+        placed.map_err(|error| Error::usage(error.to_string()))?;
         Ok(setup)
     }
 
     /// Buffers and values by the index of `[[buffer(n)]]`, as `assay run` takes them.
-    fn inputs(
-        &mut self,
-        launched: &Launched,
-        opened: &Opened,
-        sizes: &Sizes,
-    ) -> Result<(), Failure> {
+    fn inputs(&mut self, launched: &Launched, opened: &Opened, sizes: &Sizes) -> Result<(), Error> {
         let inputs = launched.inputs(sizes)?.filled()?;
         for buffer in inputs.buffers {
             let array = Array {
@@ -154,7 +158,7 @@ impl Setup {
     }
 
     /// Refuses programs of textures, which the emulator does not have.
-    fn refuse_textures(program: &Program) -> Result<(), Failure> {
+    fn refuse_textures(program: &Program) -> Result<(), Error> {
         let texture = |binding: &Binding| {
             matches!(
                 binding.value,
@@ -166,7 +170,7 @@ impl Setup {
         };
         match program.bindings.iter().any(texture) {
             true => Err(
-                Failure::input("the program uses textures, which are not emulated")
+                Error::input("the program uses textures, which are not emulated")
                     .advice("assay run executes such kernels on the CPU"),
             ),
             false => Ok(()),
@@ -179,7 +183,7 @@ impl Setup {
         mut sizes: Vec<(u32, u32)>,
         in_all: Option<u32>,
         program: &Program,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         sizes.sort_unstable();
         self.launch.threadgroup_bytes = in_all;
         let mut end = 0u32;
@@ -208,7 +212,7 @@ impl Setup {
                 None if only && in_all.is_some() => 0,
                 None => {
                     let message = format!("nothing is given for [[threadgroup({index})]]");
-                    return Err(Failure::usage(message).advice(format!("--tgmem {index}=BYTES")));
+                    return Err(Error::usage(message).advice(format!("--tgmem {index}=BYTES")));
                 }
             };
             let bytes = u64::from(offset).to_le_bytes();
@@ -218,31 +222,31 @@ impl Setup {
         Ok(())
     }
 
-    fn set(&mut self, half: u16, bytes: &[u8]) -> Result<(), Failure> {
+    fn set(&mut self, half: u16, bytes: &[u8]) -> Result<(), Error> {
         let uniforms = &mut self.launch.uniforms;
         uniforms
             .set_bytes(half, bytes)
-            .map_err(|error| Failure::usage(error.to_string()))
+            .map_err(|error| Error::usage(error.to_string()))
     }
 
     fn argument(
         &mut self,
-        slot: Slot,
-        value: &str,
+        (slot, value): (Slot, &str),
         whole: &str,
         opened: &Opened,
-    ) -> Result<(), Failure> {
+        launched: &Launched,
+    ) -> Result<(), Error> {
         let unknown = || {
-            Failure::usage(format!(
+            Error::usage(format!(
                 "--arg {whole}: expected buffer:FILE, zeros:BYTES or TYPE:VALUE"
             ))
             .advice("types are u16 i16 u32 i32 u64 i64 f16 f32")
         };
         let (kind, text) = value.split_once(':').ok_or_else(unknown)?;
-        let bad = |error: &dyn std::fmt::Display| Failure::usage(format!("--arg {whole}: {error}"));
+        let bad = |error: &dyn std::fmt::Display| Error::usage(format!("--arg {whole}: {error}"));
         let bytes = match kind {
             "buffer" => {
-                let array = assay_launch::inputs::array(&Disk::default(), text)?;
+                let array = assay_launch::inputs::array(&*launched.files, text)?;
                 return self.buffer(slot, array, opened);
             }
             "zeros" => {
@@ -261,11 +265,11 @@ impl Setup {
         }
     }
 
-    fn buffer(&mut self, slot: Slot, array: Array, opened: &Opened) -> Result<(), Failure> {
+    fn buffer(&mut self, slot: Slot, array: Array, opened: &Opened) -> Result<(), Error> {
         let buffer = self
             .memory
             .add(&array.data)
-            .map_err(|error| Failure::usage(error.to_string()))?;
+            .map_err(|error| Error::usage(error.to_string()))?;
         let address = self.memory.address(buffer).to_le_bytes();
         match slot {
             Slot::Half(half) => self.set(half, &address)?,
@@ -287,7 +291,7 @@ impl Setup {
         address: &[u8],
         data: &[u8],
         opened: &Opened,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let known = opened.arguments.as_ref().map(|arguments| {
             let buffers = arguments.iter().filter_map(|it| match it.binding {
                 assay_ssa::Binding::Buffer(index) => Some(index),
@@ -297,7 +301,7 @@ impl Setup {
         });
         match &known {
             Some(known) if !known.contains(&index) => {
-                let failure = Failure::usage(format!(
+                let failure = Error::usage(format!(
                     "--arg b{index}=…: the kernel has no [[buffer({index})]]"
                 ));
                 let known: Vec<String> = known.iter().map(|known| format!("b{known}")).collect();
@@ -307,7 +311,7 @@ impl Setup {
                 }));
             }
             None if opened.program.bindings.is_empty() => {
-                return Err(Failure::usage(format!(
+                return Err(Error::usage(format!(
                     "--arg b{index}=…: this program does not say where its buffers are"
                 ))
                 .advice("name uniforms instead: --arg 0=buffer:FILE.npy"));
@@ -333,41 +337,35 @@ impl Setup {
         Ok(())
     }
 
-    pub(super) fn outputs(&self, args: &Args) -> Result<Outputs, Failure> {
-        let mut outputs = Outputs {
-            files: Vec::new(),
-            report: None,
-        };
-        for text in &args.outputs {
-            let shown = text.display().to_string();
-            if !shown.contains('=') {
-                outputs.report = Some(text.clone());
-                continue;
-            }
-            let (slot, path) = place("--out", &shown)?;
-            let found = self.buffers.iter().position(|bound| bound.slot == slot);
-            let index = found.ok_or_else(|| {
-                Failure::usage(format!("--out {shown}: argument {slot} is no buffer"))
-                    .advice(format!("give it one with --arg {slot}=buffer:FILE.npy"))
-            })?;
-            outputs.files.push((index, PathBuf::from(path)));
-        }
-        Ok(outputs)
+    /// The buffer that `U=FILE` of an option names, and the file.
+    pub fn output<'t>(&self, option: &str, text: &'t str) -> Result<(usize, &'t str), Error> {
+        let (slot, path) = place(option, text)?;
+        let found = self.buffers.iter().position(|bound| bound.slot == slot);
+        let index = found.ok_or_else(|| {
+            Error::usage(format!("{option} {text}: argument {slot} is no buffer"))
+                .advice(format!("give it one with --arg {slot}=buffer:FILE.npy"))
+        })?;
+        Ok((index, path))
     }
 
-    pub(super) fn save(&self, index: usize, path: &Path) -> Result<(), Failure> {
-        let Some(bound) = self.buffers.get(index) else {
-            return Ok(());
-        };
-        let array = Array {
+    /// What a buffer holds, with the type and shape it came with.
+    pub fn array(&self, index: usize) -> Option<Array> {
+        let bound = self.buffers.get(index)?;
+        Some(Array {
             descr: bound.descr.clone(),
             shape: bound.shape.clone(),
             data: self.memory.bytes(bound.buffer),
-        };
-        let mut output = Output::open(Some(path))?;
-        output.write_all(&array.to_bytes())?;
-        output.finish()
+        })
     }
+}
+
+/// A whole number, hexadecimal behind 0x.
+pub fn number(text: &str) -> Result<u32, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|error| format!("`{text}`: {error}"))
 }
 
 fn untyped(data: Vec<u8>) -> Array {
