@@ -231,7 +231,7 @@ fn unknown_of(cost: &Cost) -> Option<Unknown> {
 
 /// A row for each chip.
 pub fn render_list(chips: &[Chip], view: &View) -> String {
-    let View { painter, width } = *view;
+    let View { painter, width, .. } = *view;
     let mut table = Table::new([
         Column::left("chip"),
         Column::right("family"),
@@ -286,7 +286,7 @@ fn figure(chip: &Chip, parameter: Parameter) -> Cell {
 
 /// Every figure of a chip.
 pub fn render_chip(chip: &Chip, full: bool, view: &View) -> String {
-    let View { painter, width } = *view;
+    let View { painter, width, .. } = *view;
     let mut out = format!(
         "{}: Metal GPU family {}, GPU {}\n",
         painter.paint(Role::Heading, chip.title),
@@ -355,7 +355,7 @@ fn render_sources(painter: Painter) -> String {
 
 /// A cost table.
 pub fn render_costs(costs: &CostTable, view: &View) -> String {
-    let View { painter, width } = *view;
+    let View { painter, width, .. } = *view;
     let mut table = Table::new([
         Column::left("instruction"),
         Column::left("unit"),
@@ -390,7 +390,7 @@ pub fn render_costs(costs: &CostTable, view: &View) -> String {
 
 /// The result of the check.
 pub fn render_check(check: &Check, view: &View) -> String {
-    let View { painter, width } = *view;
+    let View { painter, width, .. } = *view;
     let mut table = Table::new([
         Column::left("not fully known"),
         Column::left("unknown"),
