@@ -155,7 +155,8 @@ impl Recorder {
                 id: buffer.record.number(),
                 queue: buffer.number,
                 // SAFETY: a label is a string or nil.
-                label: unsafe { assay_foundation::text(lock(&buffer.label).id()) }.into(),
+                label: unsafe { assay_foundation::text(lock(&buffer.allocation.label).id()) }
+                    .into(),
                 created_ns: buffer.created,
                 committed_ns: nanoseconds(),
                 commands: recorded.len() as u64,
@@ -202,7 +203,7 @@ impl Recorder {
             bytes: buffer.length as u64,
             address: buffer.range().start,
             // SAFETY: a label is a string or nil.
-            label: unsafe { assay_foundation::text(lock(&buffer.label).id()) }.into(),
+            label: unsafe { assay_foundation::text(lock(&buffer.allocation.label).id()) }.into(),
             tracked: buffer.is_tracked(),
         }))
     }

@@ -10,7 +10,7 @@ use assay_objc::root::NSOBJECT;
 use assay_objc::{Id, Strong, class};
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -139,6 +139,7 @@ impl Drop for Deallocator {
 /// A buffer.
 #[derive(Debug, Default)]
 pub struct Buffer {
+    number: u64,
     pub(crate) length: usize,
     pub(crate) allocation: Arc<Allocation>,
     options: usize,
@@ -146,6 +147,9 @@ pub struct Buffer {
     heap_offset: usize,
     purgeable: AtomicUsize,
 }
+
+/// Of the next buffer. Numbers of allocations are given out again, those of buffers are not.
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 impl Buffer {
     /// Which buffer it is.
@@ -226,6 +230,7 @@ fn make((start, length): (usize, usize), memory: Memory, rest: Buffer) -> Strong
     // SAFETY: `Buffer` is the state of the class.
     unsafe {
         BUFFER.make(Buffer {
+            number: NUMBERS.fetch_add(1, Relaxed),
             length,
             allocation: Allocation::new(start, length, memory),
             ..rest

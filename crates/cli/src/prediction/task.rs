@@ -11,7 +11,7 @@ use assay_engine::{Launched, Settings};
 use assay_predict::{Error, Sampling};
 use std::path::Path;
 
-pub(crate) use assay_engine::execution::{no_launch, too_large};
+pub(crate) use assay_engine::execution::no_launch;
 
 /// What decides the execution of a file's kernel.
 pub(crate) struct Ask<'a> {

@@ -177,6 +177,7 @@ pub(crate) fn document(file: PathBuf, model: Model, context: &Context) -> Comman
         baseline: None,
         tolerance: 0.0,
         by: By::Line,
+        cures: Some(Cures::Never),
         format: Format::Json,
     };
     run(&args, context)
