@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Programs that were written for macOS, run on Linux with Metal's API on the CPU (crates/metal): Objective-C compiled by clang, and the
-# kernel tests of candle, a published crate. Exit 3 where clang or the registry is missing.
+# Programs that were written for macOS, run on Linux with Metal's API on the CPU (crates/metal): Objective-C compiled by clang, the kernel
+# tests of candle, operators of tinygrad, a sample of llama.cpp's tests. Exit 3 where clang or a registry is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -79,3 +79,7 @@ for test in $known; do skipped+=(--skip "$test"); done
 CARGO_TARGET_DIR=$out/candle/target RUSTFLAGS="-L $out/lib -C link-arg=-Wl,-rpath,$out/lib" \
   timeout 420 cargo test --lib --quiet -- "${skipped[@]}"
 echo "candle-metal-kernels $candle: all but $known"
+
+cd "$root"
+./scripts/metal-tinygrad.sh "$library"
+./scripts/metal-llama.sh "$library"

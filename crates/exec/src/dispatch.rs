@@ -3,7 +3,7 @@
 use crate::bindings::Bindings;
 use crate::buffer::Buffer;
 use crate::code::{Objects, Pointer, Program};
-use crate::error::{Fault, FaultKind, RunError};
+use crate::error::{Fault, FaultKind, Forgiven, RunError};
 use crate::geometry::Grid;
 use crate::group_batching::GroupBatches;
 use crate::interpret::observer::Observer;
@@ -35,6 +35,8 @@ pub struct Limits<'a> {
     /// Threadgroups run one after the other from the last to the first. Metal promises no order, so a kernel whose result
     /// depends on it is wrong.
     pub backwards: bool,
+    /// Keeps faults that are to be gone on after; without it the first ends the dispatch.
+    pub forgiven: Option<&'a Forgiven>,
 }
 
 impl Limits<'_> {
@@ -50,6 +52,7 @@ impl Default for Limits<'_> {
             cancel: None,
             finished: None,
             backwards: false,
+            forgiven: None,
         }
     }
 }
@@ -381,6 +384,7 @@ impl Job<'_> {
             alone: false,
             max_steps: self.limits.max_steps,
             cancel: self.limits.cancel,
+            forgiven: self.limits.forgiven,
         };
         for batch in &mut worker.batches {
             batch.start_turn(self.turn, self.limits.max_steps);
@@ -456,11 +460,6 @@ impl Job<'_> {
     }
 
     pub(crate) fn fault(&self, trap: Trap, context: &ExecutionContext<'_>) -> Box<Fault> {
-        Box::new(Fault {
-            kernel: self.program.name.clone(),
-            kind: trap.kind,
-            place: self.program.place(trap.position),
-            thread: context.grid_position.thread(trap.lane as u32),
-        })
+        Box::new(context.fault(trap.kind, trap.position, trap.lane))
     }
 }

@@ -1,6 +1,8 @@
 //! Errors of compiling and running.
 
 use assay_opt::structurize::StructurizeError;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// Why a kernel cannot be compiled for the executor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -128,6 +130,25 @@ pub struct Fault {
     pub place: Option<String>,
     /// Position in the grid of the (first) thread it happened in.
     pub thread: [u32; 3],
+}
+
+/// Faults that do not end a dispatch: loads and stores outside their memory, as a GPU goes on after them. Nothing is stored, and what is
+/// loaded is zero. Only the first of each operation is kept.
+#[derive(Debug, Default)]
+pub struct Forgiven(Mutex<BTreeMap<usize, Fault>>);
+
+impl Forgiven {
+    /// The faults, in the order of their operations.
+    pub fn into_faults(self) -> Vec<Fault> {
+        let all = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        all.into_values().collect()
+    }
+
+    /// Keeps a fault of an operation.
+    pub(crate) fn add(&self, position: usize, fault: impl FnOnce() -> Fault) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(position).or_insert_with(fault);
+    }
 }
 
 /// What a kernel did wrong.

@@ -106,7 +106,7 @@ pub use code::Program;
 pub use compile::Options;
 pub use count::{Class, Counts, DeviceCounts, LineCounts, Sample, ThreadgroupCounts, Traffic};
 pub use dispatch::{Limits, Statistics};
-pub use error::{CompileError, Fault, FaultKind, RunError};
+pub use error::{CompileError, Fault, FaultKind, Forgiven, RunError};
 pub use geometry::Grid;
 #[cfg(feature = "native")]
 pub use native::{Native, NativeError, NativeState};

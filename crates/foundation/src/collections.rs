@@ -255,6 +255,32 @@ class! {
     - "count" "Q@:" (this) -> usize { this.read().len() }
     - "containsObject:" "B@:@" (this, object: Id) -> Bool { Bool::from(this.read().iter().any(|one| equal(one.id(), object))) }
     - "allObjects" "@@:" (this) -> Id { array(this.read().clone()).autoreleased() }
+    - "anyObject" "@@:" (this) -> Id { this.read().first().map_or(null_mut(), Strong::id) }
+    - "countByEnumeratingWithState:objects:count:" "Q@:^{?=Q^@^Q[5Q]}^@Q"
+      (this, state: *mut Enumeration, room: *mut Id, count: usize) -> usize {
+        let all: Vec<Id> = this.read().iter().map(Strong::id).collect();
+        enumerate(&all, state, room, count)
+    }
+}
+
+/// Changes the objects of a mutable set.
+unsafe fn change_set(set: Id, change: impl FnOnce(&mut Vec<Strong>)) {
+    // SAFETY: the receiver is one.
+    if let Some(own) = unsafe { NSSET.state::<Elements>(set) } {
+        change(&mut own.write());
+    }
+}
+
+class! {
+    /// `NSMutableSet`.
+    pub NSMUTABLESET = "NSMutableSet": NSSET, (), [];
+    + "setWithCapacity:" "@@:Q" (this, _room: usize) -> Id { Strong::owned(assay_objc::pool::objc_opt_new(this.cast())).autoreleased() }
+    - "addObject:" "v@:@" (this, object: Id) {
+        let object = Strong::retain(object);
+        change_set(this.id, |all| if !all.iter().any(|one| equal(one.id(), object.id())) { all.push(object) });
+    }
+    - "removeObject:" "v@:@" (this, object: Id) { change_set(this.id, |all| all.retain(|one| !equal(one.id(), object))); }
+    - "removeAllObjects" "v@:" (this) { change_set(this.id, Vec::clear); }
 }
 
 impl Pairs {

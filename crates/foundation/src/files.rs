@@ -49,6 +49,20 @@ pub unsafe fn path<'a>(url: Id) -> Option<&'a str> {
     unsafe { NSURL.state::<Address>(url) }.map(Address::path)
 }
 
+/// A path without `.`, `..` and doubled separators.
+pub(crate) fn standard(path: &str) -> String {
+    use std::path::{Component, PathBuf};
+    let mut plain = PathBuf::new();
+    for part in std::path::Path::new(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if plain.file_name().is_some() => _ = plain.pop(),
+            part => plain.push(part),
+        }
+    }
+    plain.to_string_lossy().into_owned()
+}
+
 class! {
     /// `NSURL`.
     pub NSURL = "NSURL": NSOBJECT, Address, ["NSCopying"];

@@ -21,6 +21,7 @@ pub mod files;
 pub mod format;
 pub mod number;
 pub mod process;
+pub mod scanner;
 pub mod string;
 pub mod system;
 
@@ -44,6 +45,9 @@ pub static CLASSES: &[&Declaration] = &[
     &collections::NSDICTIONARY,
     &collections::NSMUTABLEDICTIONARY,
     &collections::NSSET,
+    &collections::NSMUTABLESET,
+    &scanner::NSCHARACTERSET,
+    &scanner::NSSCANNER,
     &error::NSERROR,
     &error::NSEXCEPTION,
     &files::NSURL,

@@ -298,6 +298,9 @@ class! {
         let parts = text(this.id).split(text(separator));
         collections::array(parts.map(string).collect()).autoreleased()
     }
+    - "componentsSeparatedByCharactersInSet:" "@@:@" (this, set: Id) -> Id { crate::scanner::parts(this.id, set) }
+    - "stringByTrimmingCharactersInSet:" "@@:@" (this, set: Id) -> Id { given(crate::scanner::trimmed(this.id, set)) }
+    - "stringByStandardizingPath" "@@:" (this) -> Id { given(&crate::files::standard(text(this.id))) }
     - "lowercaseString" "@@:" (this) -> Id { given(&text(this.id).to_lowercase()) }
     - "uppercaseString" "@@:" (this) -> Id { given(&text(this.id).to_uppercase()) }
     - "intValue" "i@:" (this) -> i32 { text(this.id).trim().parse().unwrap_or(0) }

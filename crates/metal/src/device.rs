@@ -213,7 +213,7 @@ class! {
     - "newDynamicLibrary:error:" "@@:@^@" (this, _library: Id, error: *mut Id) -> Id { missing(error, "dynamic libraries") }
     - "newLogStateWithDescriptor:error:" "@@:@^@" (this, _descriptor: Id, error: *mut Id) -> Id {
         assay_foundation::no_error(error);
-        archive::LOG_STATE.make(archive::LogState::default()).into_owned()
+        archive::LOG_STATE.make(archive::LogState).into_owned()
     }
     - "newCounterSampleBufferWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, error: *mut Id) -> Id { counters::sample_buffer(descriptor, error) }
     - "newTextureWithDescriptor:" "@@:@" (this, descriptor: Id) -> Id { texture::texture(descriptor).into_owned() }

@@ -12,7 +12,7 @@ use crate::sampler::{SAMPLER, SamplerState};
 use crate::settings::settings;
 use crate::sync::fence_number;
 use crate::texture::{TEXTURE, Texture};
-use assay_exec::{Bindings, Footprint, Grid, Limits};
+use assay_exec::{Bindings, Footprint, Forgiven, Grid, Limits};
 use assay_objc::Strong;
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,8 +24,13 @@ fn buffer(object: &Strong) -> Option<&Buffer> {
 
 /// Runs commands in order. An error ends them, and is what the command buffer tells. What is checked follows the course of passes.
 pub(crate) fn run(commands: &[Command], mut course: Option<&mut Course>) -> Result<(), String> {
-    for command in commands {
+    for (at, command) in commands.iter().enumerate() {
         match command {
+            Command::Begin(is_concurrent) => {
+                if let Some(course) = course.as_deref_mut() {
+                    begin(*is_concurrent, &commands[at + 1..], course);
+                }
+            }
             Command::Dispatch(one) => dispatch(one, course.as_deref_mut())?,
             Command::Fill { .. } | Command::Copy { .. } => {
                 let footprint = blit(command);
@@ -61,19 +66,31 @@ pub(crate) fn run(commands: &[Command], mut course: Option<&mut Course>) -> Resu
     Ok(())
 }
 
+/// An encoder begins. It waits for its fences here, wherever in it the program encodes the wait: so do drivers, and programs that learn
+/// only at the end what they depend on rely on it.
+fn begin(is_concurrent: bool, rest: &[Command], course: &mut Course) {
+    course.begin(is_concurrent);
+    let own = rest
+        .iter()
+        .take_while(|command| !matches!(command, Command::Begin(_)));
+    for command in own {
+        if let Command::WaitForFence(fence) = command
+            && let Some(fence) = fence_number(fence)
+        {
+            course.wait_fence(fence);
+        }
+    }
+}
+
 /// What only orders work.
 fn follow(command: &Command, course: &mut Course) {
     match command {
-        Command::Begin(is_concurrent) => course.begin(*is_concurrent),
         Command::Overlap(does) => course.overlap(*does),
         Command::Barrier => course.barrier(),
         Command::BarrierFor(ranges) => course.barrier_for(ranges),
         Command::UpdateFence(fence) => fence_number(fence)
             .into_iter()
             .for_each(|fence| course.update_fence(fence)),
-        Command::WaitForFence(fence) => fence_number(fence)
-            .into_iter()
-            .for_each(|fence| course.wait_fence(fence)),
         _ => {}
     }
 }
@@ -428,7 +445,11 @@ fn dispatch(dispatch: &Dispatch, course: Option<&mut Course>) -> Result<(), Stri
     };
     let start = Instant::now();
     let program = kernel.program();
-    let limits = Limits::default();
+    let forgiven = Forgiven::default();
+    let limits = Limits {
+        forgiven: Some(&forgiven),
+        ..Limits::default()
+    };
     let outcome =
         match course.filter(|course| checked && course.is_wanted(|| has_untracked(dispatch))) {
             Some(course) => {
@@ -456,6 +477,9 @@ fn dispatch(dispatch: &Dispatch, course: Option<&mut Course>) -> Result<(), Stri
             .iter()
             .for_each(|one| tell_report(one, dispatch, pipeline)),
         Err(why) => fault(&dispatch.origin, why.to_string()),
+    }
+    for one in forgiven.into_faults() {
+        fault(&dispatch.origin, one.to_string());
     }
     Ok(())
 }

@@ -43,15 +43,15 @@ fn frames(text: &str) -> Vec<String> {
             found.push((name.to_owned(), None));
         }
     }
-    let is_own = |name: &str| {
-        name.contains("assay_metal_api::")
-            || name.contains("assay_objc::")
-            || name.contains("assay_foundation::")
+    // Inlined functions may have no crate in their names, only a place.
+    let is_own = |(name, place): &(String, Option<String>)| {
+        let place = place.as_deref().unwrap_or("");
+        ["assay_metal_api::", "assay_objc::", "assay_foundation::"]
+            .iter()
+            .any(|own| name.contains(own))
+            || place.starts_with(concat!(env!("CARGO_MANIFEST_DIR"), "/src/"))
     };
-    let own = found
-        .iter()
-        .rposition(|(name, _)| is_own(name))
-        .map_or(0, |at| at + 1);
+    let own = found.iter().rposition(is_own).map_or(0, |at| at + 1);
     let is_program = |(name, _): &&(String, Option<String>)| {
         !name.starts_with("__libc_start")
             && !name.starts_with("_start")

@@ -45,9 +45,19 @@ struct Pools {
     depth: usize,
 }
 
+unsafe extern "C" {
+    fn getpid() -> i32;
+    fn gettid() -> i32;
+}
+
 impl Drop for Pools {
-    /// A thread that ends gives back what it left in pools.
+    /// A thread that ends gives back what it left in pools. The main thread ends with the process and gives back nothing, as on macOS:
+    /// programs that never push a pool may have released such objects themselves.
     fn drop(&mut self) {
+        // SAFETY: neither call has preconditions.
+        if unsafe { getpid() == gettid() } {
+            return;
+        }
         let left = std::mem::take(&mut self.objects);
         for object in left.into_iter().rev() {
             // SAFETY: the pool owns a reference to each.

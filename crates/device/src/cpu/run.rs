@@ -249,6 +249,7 @@ impl CpuDevice {
                     cancel: Some(stop),
                     finished: self.settings.finished.as_deref(),
                     backwards: self.backwards,
+                    forgiven: None,
                 };
                 let run = || how(&pipeline.program, &job.grid, &mut bindings, &limits);
                 let result = match &self.pool {

@@ -47,7 +47,7 @@ pub(crate) use batch::{Batch, MAX_SIMDGROUPS};
 pub(crate) use lazy_ops::decide;
 
 use crate::code::{Op, Program};
-use crate::error::FaultKind;
+use crate::error::{Fault, FaultKind, Forgiven};
 use crate::memory::{Action, Region, View};
 use crate::position::GridPosition;
 use crate::simd::{Simd, simd_variants};
@@ -87,9 +87,20 @@ pub(crate) struct ExecutionContext<'a> {
     pub(crate) alone: bool,
     pub(crate) max_steps: u64,
     pub(crate) cancel: Option<&'a AtomicBool>,
+    pub(crate) forgiven: Option<&'a Forgiven>,
 }
 
 impl ExecutionContext<'_> {
+    /// A fault of a lane of the simdgroup that the context is of.
+    pub(crate) fn fault(&self, kind: FaultKind, position: usize, lane: usize) -> Fault {
+        Fault {
+            kernel: self.program.name.clone(),
+            kind,
+            place: self.program.place(position),
+            thread: self.grid_position.thread(lane as u32),
+        }
+    }
+
     /// The context of the current simdgroup of a batch.
     pub(crate) fn of(&self, batch: &Batch) -> Self {
         self.of_simdgroup(batch.first_simdgroup + batch.progress.current)

@@ -412,11 +412,26 @@ impl Batch {
             let place = context
                 .memory
                 .place(addresses.at(lane), t.size(), lane, action);
-            let mut place = place.map_err(|kind| Trap {
-                kind,
-                position,
-                lane,
-            })?;
+            let mut place = match (place, context.forgiven) {
+                (Ok(place), _) => place,
+                (Err(kind), Some(forgiven)) => {
+                    let own = context.of(self);
+                    forgiven.add(position, || own.fault(kind, position, lane));
+                    if action == Action::Read {
+                        for &reg in context.program.list(t.regs) {
+                            self.set(reg, lane, 0);
+                        }
+                    }
+                    continue;
+                }
+                (Err(kind), None) => {
+                    return Err(Trap {
+                        kind,
+                        position,
+                        lane,
+                    });
+                }
+            };
             for &reg in context.program.list(t.regs) {
                 if action == Action::Read {
                     self.set(reg, lane, place.read(t.cell));

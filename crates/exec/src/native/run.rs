@@ -359,6 +359,7 @@ impl NativeJob<'_> {
             alone: simdgroups == 1,
             max_steps: job.limits.max_steps,
             cancel: job.limits.cancel,
+            forgiven: job.limits.forgiven,
         };
         worker.shared.context = (&raw const context).cast();
         let result = self.run_simdgroups(worker, &context);

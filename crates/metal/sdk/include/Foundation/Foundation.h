@@ -35,7 +35,8 @@ static inline NSRange NSMakeRange(NSUInteger location, NSUInteger length) {
 #define NS_RETURNS_RETAINED __attribute__((ns_returns_retained))
 
 #ifdef __OBJC__
-@class NSString, NSArray, NSDictionary, NSError, NSURL, NSData, NSNumber, NSSet;
+@class NSString, NSArray, NSDictionary, NSError, NSURL, NSData, NSNumber, NSSet, NSCharacterSet;
+typedef unsigned short unichar;
 typedef struct _NSZone NSZone;
 
 @protocol NSObject
@@ -132,6 +133,9 @@ typedef struct {
 - (NSString *)stringByAppendingPathComponent:(NSString *)part;
 - (NSString *)stringByReplacingOccurrencesOfString:(NSString *)old withString:(NSString *)replacement;
 - (NSArray *)componentsSeparatedByString:(NSString *)separator;
+- (NSArray *)componentsSeparatedByCharactersInSet:(NSCharacterSet *)set;
+- (NSString *)stringByTrimmingCharactersInSet:(NSCharacterSet *)set;
+@property(readonly, copy) NSString *stringByStandardizingPath;
 - (NSData *)dataUsingEncoding:(NSStringEncoding)encoding;
 @end
 @interface NSMutableString : NSString
@@ -213,10 +217,34 @@ typedef struct {
 - (void)removeAllObjects;
 @end
 @interface NSSet<__covariant ObjectType> : NSObject
++ (instancetype)set;
 + (instancetype)setWithArray:(NSArray *)other;
+- (NSUInteger)countByEnumeratingWithState:(NSFastEnumerationState *)state objects:(id __unsafe_unretained *)room count:(NSUInteger)count;
 @property(readonly) NSUInteger count;
 - (BOOL)containsObject:(ObjectType)object;
 - (NSArray *)allObjects;
+@end
+@interface NSMutableSet<ObjectType> : NSSet<ObjectType>
+- (void)addObject:(ObjectType)object;
+- (void)removeObject:(ObjectType)object;
+- (void)removeAllObjects;
+@end
+@interface NSCharacterSet : NSObject
+@property(class, readonly) NSCharacterSet *whitespaceCharacterSet, *newlineCharacterSet, *whitespaceAndNewlineCharacterSet,
+    *decimalDigitCharacterSet, *alphanumericCharacterSet, *letterCharacterSet;
++ (NSCharacterSet *)characterSetWithCharactersInString:(NSString *)characters;
+@property(readonly) NSCharacterSet *invertedSet;
+- (BOOL)characterIsMember:(unichar)character;
+@end
+@interface NSScanner : NSObject
++ (instancetype)scannerWithString:(NSString *)string;
+- (instancetype)initWithString:(NSString *)string;
+@property(readonly, copy) NSString *string;
+@property(copy) NSCharacterSet *charactersToBeSkipped;
+@property(readonly, getter=isAtEnd) BOOL atEnd;
+- (BOOL)scanString:(NSString *)string intoString:(NSString **)result;
+- (BOOL)scanUpToString:(NSString *)string intoString:(NSString **)result;
+- (BOOL)scanCharactersFromSet:(NSCharacterSet *)set intoString:(NSString **)result;
 @end
 @interface NSDictionary<__covariant KeyType, __covariant ObjectType> : NSObject <NSCopying>
 + (instancetype)dictionary;
