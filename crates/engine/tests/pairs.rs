@@ -1,6 +1,6 @@
 //! Findings judged by pairs of faulty and cured kernels, one of each fault; `scripts/pairs.py` judges all of them, and the cures.
 
-#[allow(dead_code, reason = "the example is a program, too")]
+#[allow(dead_code, unreachable_pub, reason = "the example is a program, too")]
 #[path = "../examples/pairs.rs"]
 mod judge;
 
