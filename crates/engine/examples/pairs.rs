@@ -14,26 +14,26 @@ use std::sync::Arc;
 
 /// What is known of a pair.
 #[derive(Debug)]
-pub struct Pair {
+pub(crate) struct Pair {
     /// The faulty file.
-    pub name: String,
+    pub(crate) name: String,
     /// The rule that was planted.
-    pub fault: String,
+    pub(crate) fault: String,
     /// Its line.
-    pub line: u32,
+    pub(crate) line: u32,
     /// The faulty kernel's predicted time.
-    pub before_us: f64,
+    pub(crate) before_us: f64,
     /// The cured one's.
-    pub after_us: f64,
+    pub(crate) after_us: f64,
     /// What is found in the faulty kernel.
-    pub found: Vec<Finding>,
+    pub(crate) found: Vec<Finding>,
     /// What is found in the cured one.
-    pub left: Vec<Finding>,
+    pub(crate) left: Vec<Finding>,
 }
 
 impl Pair {
     /// Returns true if the first finding is the planted one, at its line.
-    pub fn is_named(&self) -> bool {
+    pub(crate) fn is_named(&self) -> bool {
         let first = self.found.first();
         first.is_some_and(|first| {
             first.rule == self.fault && first.lines.first() == Some(&self.line)
@@ -41,7 +41,7 @@ impl Pair {
     }
 
     /// The time that the planted fault's finding claims, by what the cure saves.
-    pub fn ratio(&self) -> f64 {
+    pub(crate) fn ratio(&self) -> f64 {
         let found = self.found.iter().find(|one| one.rule == self.fault);
         let claimed = found
             .and_then(|one| one.weight)
@@ -50,18 +50,18 @@ impl Pair {
     }
 
     /// Returns true if the claim is near what the cure saves.
-    pub fn is_weighed(&self) -> bool {
+    pub(crate) fn is_weighed(&self) -> bool {
         (1.0 / 1.5..=1.5).contains(&self.ratio())
     }
 
     /// Returns true if the cured kernel has no such finding.
-    pub fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         self.left.iter().all(|one| one.rule != self.fault)
     }
 }
 
 /// The pairs of a folder, so many of each fault, in order of name.
-pub fn pairs(folder: &Path, each: usize) -> Option<Vec<Pair>> {
+pub(crate) fn pairs(folder: &Path, each: usize) -> Option<Vec<Pair>> {
     let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
     let compiler = assay_msl::find::find(Some(&variable("ASSAY_CLANG")), &variable("PATH"))?;
     let clang = Clang::new(compiler, std::env::temp_dir().join("assay-pairs-headers"));
@@ -138,7 +138,7 @@ fn findings(workspace: &Workspace, path: &Path) -> (f64, Vec<Finding>) {
 }
 
 /// A row for each pair, then the counts.
-pub fn table(pairs: &[Pair]) -> String {
+pub(crate) fn table(pairs: &[Pair]) -> String {
     let mut out = String::new();
     for pair in pairs {
         let mark = |yes: bool| if yes { "yes" } else { "NO " };

@@ -155,8 +155,7 @@ impl Recorder {
                 id: buffer.record.number(),
                 queue: buffer.number,
                 // SAFETY: a label is a string or nil.
-                label: unsafe { assay_foundation::text(lock(&buffer.allocation.label).id()) }
-                    .into(),
+                label: unsafe { assay_foundation::text(lock(&buffer.label).id()) }.into(),
                 created_ns: buffer.created,
                 committed_ns: nanoseconds(),
                 commands: recorded.len() as u64,
