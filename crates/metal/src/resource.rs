@@ -300,9 +300,8 @@ pub(crate) unsafe fn buffer_over(
     }
     if !(start as usize).is_multiple_of(SYSTEM_PAGE) || !length.is_multiple_of(SYSTEM_PAGE) {
         wrong_use(&format!(
-            "newBufferWithBytesNoCopy: {length} bytes at {start:p}: expected an address and a length that are multiples of a page ({SYSTEM_PAGE} bytes); nil is answered"
+            "newBufferWithBytesNoCopy: {length} bytes at {start:p}: expected an address and a length that are multiples of a page ({SYSTEM_PAGE} bytes)"
         ));
-        return Strong::nil();
     }
     if options >> 4 & 15 == PRIVATE {
         wrong_use("newBufferWithBytesNoCopy: the storage mode is private: expected shared");
