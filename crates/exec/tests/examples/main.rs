@@ -13,6 +13,7 @@ mod matrices;
 mod more;
 mod planted;
 mod races;
+mod residents;
 mod simd;
 mod step;
 mod sums;
