@@ -39,17 +39,6 @@ const SCREENS: &[(&str, &str, bool)] = &[
         "profile examples/pairs/bank-conflicts/transpose_tile.faulty.metal",
         true,
     ),
-    ("run", "run examples/kernels/softmax.metal", false),
-    (
-        "run-check",
-        "run examples/rmsnorm/wrong.metal --check",
-        true,
-    ),
-    (
-        "run-against",
-        "run examples/rmsnorm/ordered.metal --against examples/rmsnorm/slow.metal",
-        false,
-    ),
     (
         "rewrite-edit",
         "rewrite examples/pairs/bank-conflicts/transpose_tile.faulty.metal --recipe pad:line=12",
@@ -61,7 +50,6 @@ const SCREENS: &[(&str, &str, bool)] = &[
         false,
     ),
     ("gate", "gate --config examples/assay.toml", true),
-    ("gate-broken", "gate --config examples/broken.toml", true),
     ("predict-chips", "predict softmax --chip all", true),
     (
         "diff",

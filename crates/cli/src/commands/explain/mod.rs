@@ -146,7 +146,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
 }
 
 /// Names of a row of the list.
-const NAMES: usize = 14;
+const NAMES: usize = 10;
 
 /// The first names of some pages, and how many there are besides.
 fn names<'p>(label: &str, pages: impl Iterator<Item = &'p Page> + Clone) -> Figure {
