@@ -54,7 +54,7 @@ pub(crate) fn rewrite(tokens: &Tokens<'_>, outline: &Outline, patch: &mut Patch)
 }
 
 /// Whether the head says `kernel` or `[[kernel]]`.
-fn is_kernel(tokens: &Tokens<'_>, item: &Item) -> bool {
+pub(crate) fn is_kernel(tokens: &Tokens<'_>, item: &Item) -> bool {
     let end = match &item.shape {
         Shape::Function { parameters, .. } => parameters.start,
         _ => item.head.end,

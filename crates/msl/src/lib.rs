@@ -24,6 +24,7 @@
     warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
 )]
 
+pub mod apple_rules;
 mod attributes;
 pub mod beneath;
 mod cache;

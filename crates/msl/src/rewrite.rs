@@ -1,5 +1,6 @@
 //! The token pass: from preprocessed Metal to C++ that clang compiles.
 
+use crate::apple_rules;
 use crate::attributes;
 use crate::kernel_info::{KernelInfo, MODULE_SYMBOL};
 use crate::lexer::{Kind, Tokens};
@@ -78,6 +79,7 @@ pub(crate) fn rewrite(preprocessed: &str, record: &ModuleRecord<'_>) -> Rewritte
         note: None,
     }));
     problems.extend(outside);
+    problems.extend(apple_rules::check(&tokens, &outline));
     problems.extend(found.unknown.iter().map(|&index| Problem {
         offset: offset(index),
         message: refusal(tokens.get(index)),

@@ -47,7 +47,7 @@ pub(super) fn cases() -> Vec<Case> {
             name: "by-value",
             source: "struct S { float a; packed_float3 b; ushort2 c; };\n\
                      kernel void k(constant S &s, device float *o, \
-                     uint3 p [[thread_position_in_grid]], ushort2 q [[thread_position_in_threadgroup]], \
+                     uint3 p [[thread_position_in_grid]], ushort3 q [[thread_position_in_threadgroup]], \
                      uint3 size [[threads_per_grid]]) { S mine = s; \
                      o[p.x] = p.x + 100 * p.y + q.x + size.x + mine.a + mine.b.z + mine.c.y; }",
             fast_math: false,

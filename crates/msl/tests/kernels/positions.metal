@@ -12,6 +12,6 @@
 using namespace metal;
 
 kernel void where(uint3 g [[thread_position_in_grid]], device uint* o [[buffer(3)]],
-                  ushort2 size [[threads_per_threadgroup]], const uint lane [[thread_index_in_simdgroup]]) {
+                  ushort3 size [[threads_per_threadgroup]], const uint lane [[thread_index_in_simdgroup]]) {
   o[g.x] = g.z + size.y + lane;
 }

@@ -152,7 +152,29 @@ pub(super) fn positions(
         let ty = Type::vector(width, lanes);
         made.insert(builtin, Position { name, ty });
     }
+    let widest = made.iter().filter(|(builtin, _)| is_of_grid(**builtin));
+    let widest = widest.map(|(_, position)| position.ty.lanes()).max();
+    for (_, position) in made.iter_mut().filter(|(builtin, _)| is_of_grid(**builtin)) {
+        let element = position.ty.element().unwrap_or(Scalar::I32);
+        position.ty = Type::vector(element, widest.unwrap_or(1));
+    }
     made
+}
+
+/// Returns true for inputs that Apple's compiler takes as scalars, or as vectors of one width, in the same kernel.
+fn is_of_grid(builtin: Builtin) -> bool {
+    matches!(
+        builtin,
+        Builtin::ThreadPositionInGrid
+            | Builtin::ThreadPositionInThreadgroup
+            | Builtin::ThreadgroupPositionInGrid
+            | Builtin::ThreadsPerThreadgroup
+            | Builtin::DispatchThreadsPerThreadgroup
+            | Builtin::ThreadsPerGrid
+            | Builtin::ThreadgroupsPerGrid
+            | Builtin::GridOrigin
+            | Builtin::GridSize
+    )
 }
 
 /// What arrays of the thread hold.
