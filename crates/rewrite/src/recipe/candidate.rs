@@ -1,7 +1,7 @@
 //! What recipes take and make: a kernel with its geometry.
 
 use super::{Geometry, Refusal, RefusalKind};
-use assay_ssa::{Function, Kernel, Module};
+use assay_ssa::{Function, Inst, InstData, Kernel, Module};
 
 /// A kernel and how it is dispatched.
 #[derive(Clone, Debug)]
@@ -65,6 +65,27 @@ impl Candidate {
         let id = self.declaration()?.function;
         let missing = || Refusal::new(RefusalKind::Program, "the kernel has no function");
         self.module.functions.get(id).ok_or_else(missing)
+    }
+
+    /// Returns true if the program calculates with floats of 16 bits, and does not only store them.
+    pub fn is_narrow(&self) -> bool {
+        let narrow = |function: &Function, inst: Inst| {
+            let ty = function.result_type(inst);
+            let half = ty.is_float() && ty.element().is_some_and(|element| element.bytes() == 2);
+            half && matches!(
+                function.inst(inst),
+                InstData::Binary { .. } | InstData::Ternary { .. }
+            )
+        };
+        self.function().is_ok_and(|function| {
+            let mut blocks = function.blocks().iter();
+            blocks.any(|&block| {
+                function
+                    .insts(block)
+                    .iter()
+                    .any(|&inst| narrow(function, inst))
+            })
+        })
     }
 
     /// The same kernel with another function and geometry.

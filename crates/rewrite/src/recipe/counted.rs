@@ -26,8 +26,23 @@ pub(super) struct Counted {
     pub(super) exit: Block,
 }
 
-/// The innermost counted loops of a function.
+/// The innermost loops of a function that count upwards.
 pub(super) fn innermost(function: &Function) -> Vec<Counted> {
+    let mut found = countable(function);
+    found.retain(|counted| {
+        let upwards = match counted.test.cond {
+            IntCond::Ne => counted.test.induction.step == 1,
+            IntCond::Ult | IntCond::Slt => true,
+            _ => false,
+        };
+        upwards && counted.ahead() == 0
+    });
+    found
+}
+
+/// The innermost loops of a function whose rounds can be counted before they begin: upwards or downwards, up to a bound or
+/// with it, tested ahead of the variable or not.
+pub(super) fn countable(function: &Function) -> Vec<Counted> {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(&cfg, function);
     let loops = Loops::new(&cfg, &dominators, function);
@@ -44,20 +59,17 @@ pub(super) fn innermost(function: &Function) -> Vec<Counted> {
             return None;
         };
         let tested_behind = from == latch;
-        let positive = test.induction.step > 0;
-        let offset = if tested_behind {
-            test.induction.step
-        } else {
-            0
-        };
+        let step = test.induction.step;
         let fits = match test.cond {
-            IntCond::Ne => test.induction.step == 1,
-            IntCond::Ult | IntCond::Slt => positive,
-            _ => false,
+            IntCond::Ne => step == 1 || step == -1,
+            IntCond::Ult | IntCond::Slt | IntCond::Ule | IntCond::Sle => step > 0,
+            IntCond::Ugt | IntCond::Sgt | IntCond::Uge | IntCond::Sge => step < 0,
+            IntCond::Eq => false,
         };
+        let fits = fits && step.unsigned_abs() < 1 << 16 && test.offset.unsigned_abs() < 1 << 16;
         // A loop of one block tests behind its body, whatever else is in it.
         let placed = tested_behind || from == found.header;
-        (fits && placed && test.block == from && test.offset == offset).then_some(Counted {
+        (fits && placed && test.block == from).then_some(Counted {
             found: found.clone(),
             preheader: found.preheader?,
             latch,
@@ -83,6 +95,16 @@ impl Counted {
         }
     }
 
+    /// What the test adds to the variable besides the step of a test behind the body.
+    fn ahead(&self) -> i64 {
+        let usual = if self.tested_behind {
+            self.test.induction.step
+        } else {
+            0
+        };
+        self.test.offset - usual
+    }
+
     /// How often the body runs, as a value computed at the end of what a block has. The body of a loop that tests behind
     /// it runs at least once.
     pub(super) fn rounds(&self, function: &mut Function, block: Block) -> Value {
@@ -91,23 +113,42 @@ impl Counted {
         let mut builder = Builder::new(function);
         builder.switch_to(block);
         let bound = self.test.bound;
-        let distance = builder.binary(BinaryOp::Sub, bound, init, Flags::NONE);
+        let mut start = init;
+        if self.ahead() != 0 {
+            let ahead = builder.constant(ty, self.ahead() as u64);
+            start = builder.binary(BinaryOp::Add, init, ahead, Flags::NONE);
+        }
+        let mut distance = if step > 0 {
+            builder.binary(BinaryOp::Sub, bound, start, Flags::NONE)
+        } else {
+            builder.binary(BinaryOp::Sub, start, bound, Flags::NONE)
+        };
         if self.test.cond == IntCond::Ne {
             return distance;
         }
-        let step_value = builder.constant(ty, step as u64);
-        let rounds = if step == 1 {
+        let with_bound = matches!(
+            self.test.cond,
+            IntCond::Ule | IntCond::Sle | IntCond::Uge | IntCond::Sge
+        );
+        if with_bound {
+            let one = builder.constant(ty, 1);
+            distance = builder.binary(BinaryOp::Add, distance, one, Flags::NONE);
+        }
+        let size = step.unsigned_abs();
+        let rounds = if size == 1 {
             distance
         } else {
-            let less = builder.constant(ty, step as u64 - 1);
+            let less = builder.constant(ty, size - 1);
             let up = builder.binary(BinaryOp::Add, distance, less, Flags::NONE);
-            builder.binary(BinaryOp::UDiv, up, step_value, Flags::NONE)
+            let size = builder.constant(ty, size);
+            builder.binary(BinaryOp::UDiv, up, size, Flags::NONE)
         };
         let (first, least) = if self.tested_behind {
-            let next = builder.binary(BinaryOp::Add, init, step_value, Flags::NONE);
+            let step = builder.constant(ty, step as u64);
+            let next = builder.binary(BinaryOp::Add, start, step, Flags::NONE);
             (next, 1)
         } else {
-            (init, 0)
+            (start, 0)
         };
         let more = builder.icmp(self.test.cond, first, bound);
         let least = builder.constant(ty, least);

@@ -39,6 +39,7 @@ mod geometry;
 mod imply;
 mod independent;
 mod jam;
+mod landmarks;
 mod matrices;
 pub mod patch;
 mod persistent;
@@ -47,6 +48,7 @@ mod reduction;
 mod refusal;
 mod simdgroup_rows;
 mod specialize;
+mod split_loop;
 mod spread_loop;
 mod stage;
 mod step;
@@ -61,6 +63,7 @@ mod programs;
 
 pub use candidate::{Applied, Candidate, Class};
 pub use geometry::{AXES, Geometry, Number};
+pub use landmarks::Landmarks;
 pub use refusal::{Refusal, RefusalKind};
 pub use step::{Parameter, Step, StepError};
 
@@ -101,6 +104,7 @@ pub const RECIPES: &[Recipe] = &[
     coarsen::RECIPE,
     specialize::RECIPE,
     simdgroup_rows::RECIPE,
+    split_loop::RECIPE,
     vectorize::RECIPE,
     stage::RECIPE,
     block::RECIPE,

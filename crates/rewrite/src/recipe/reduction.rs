@@ -1,10 +1,11 @@
 //! Values that a loop reduces: `acc = acc + …`.
 
 use super::counted::Counted;
+use super::simdgroup_rows::LANES;
 use assay_ssa::builtin::Sign;
 use assay_ssa::{
-    BinaryOp, Block, Builder, Builtin, BuiltinCall, Callee, Flags, Function, InstData, IntCond,
-    TernaryOp, Type, Value,
+    BinaryOp, Block, Builder, Builtin, BuiltinCall, Callee, Flags, FloatCond, Function, InstData,
+    IntCond, Scalar, TernaryOp, Type, Value,
 };
 
 /// A parameter of a loop's header that each round combines with something else.
@@ -17,15 +18,44 @@ pub(super) struct Reduction {
     op: Op,
 }
 
+/// The lanes of a simdgroup that share a loop: so many, so far apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Sharing {
+    /// Lanes of one loop.
+    pub(super) lanes: u32,
+    /// From one of them to the next.
+    pub(super) stride: u32,
+}
+
+impl Sharing {
+    /// All lanes of a simdgroup.
+    pub(super) const SIMDGROUP: Sharing = Sharing {
+        lanes: LANES,
+        stride: 1,
+    };
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Op {
     AddFloats,
+    MultiplyFloats,
     Add,
     And,
     Or,
     Xor,
     /// Minimum or maximum, by the builtin of lanes.
     Extreme(BuiltinCall),
+    /// The same by comparison and choice, of floats: zeros may have another sign.
+    Chosen(BuiltinCall),
+}
+
+/// A step from what is reduced to what was reduced before.
+struct Link {
+    op: Op,
+    /// What was reduced before.
+    through: Value,
+    /// How often the step uses it.
+    uses: usize,
 }
 
 impl Reduction {
@@ -34,9 +64,11 @@ impl Reduction {
         let header = counted.found.header;
         let place = function.params(header).iter().position(|&p| p == param)?;
         let next = *counted.passed(function, counted.latch).get(place)?;
-        if next == param || function.ty(param).lanes() > 1 {
+        let ty = function.ty(param);
+        if next == param || ty.lanes() > 4 || (ty.lanes() > 1 && !ty.is_float()) {
             return None;
         }
+        let init = *counted.passed(function, counted.preheader).get(place)?;
         let uses = inner_uses(function, counted);
         let mut op = None;
         let mut value = next;
@@ -45,17 +77,20 @@ impl Reduction {
             if value == param {
                 break;
             }
-            let (found, through) = combined(function, counted, value, param)?;
-            if op.is_some_and(|op| op != found) {
+            let link = combined(function, counted, value, param, CHOICES)?;
+            if op.is_some_and(|op| op != link.op) {
                 return None;
             }
-            op = Some(found);
+            // A choice keeps what is there where the new number is NaN, as the builtin does, unless it begins with NaN.
+            if matches!(link.op, Op::Chosen(_)) && !is_number(function, init) {
+                return None;
+            }
+            op = Some(link.op);
             // Nothing else looks at what is reduced so far.
-            let looked_at = uses(through);
-            if looked_at != 1 {
+            if uses(link.through) != link.uses {
                 return None;
             }
-            value = through;
+            value = link.through;
         }
         if value != param {
             return None;
@@ -70,7 +105,7 @@ impl Reduction {
 
     /// Returns true if the order does not matter.
     pub(super) fn is_exact(&self) -> bool {
-        self.op != Op::AddFloats
+        !matches!(self.op, Op::AddFloats | Op::MultiplyFloats | Op::Chosen(_))
     }
 
     /// The value that is used behind the loop.
@@ -90,36 +125,144 @@ impl Reduction {
         init: Value,
         lane: Value,
     ) -> Value {
-        if !matches!(self.op, Op::AddFloats | Op::Add | Op::Xor) {
+        let ty = function.ty(init);
+        let neutral = match self.op {
+            Op::AddFloats | Op::Add | Op::Xor => function.zero(ty),
+            Op::MultiplyFloats => one(function, ty),
+            _ => return init,
+        };
+        if init == neutral {
             return init;
         }
-        let (ty, lane_ty) = (function.ty(init), function.ty(lane));
-        let zero = function.zero(ty);
-        if init == zero {
-            return init;
-        }
+        let lane_ty = function.ty(lane);
         let mut builder = Builder::new(function);
         builder.switch_to(block);
         let none = builder.constant(lane_ty, 0);
         let first = builder.icmp(IntCond::Eq, lane, none);
-        builder.select(first, init, zero, Flags::NONE)
+        builder.select(first, init, neutral, Flags::NONE)
     }
 
     /// The lanes' parts put together.
-    pub(super) fn together(&self, function: &mut Function, block: Block, part: Value) -> Value {
+    pub(super) fn together(
+        &self,
+        function: &mut Function,
+        block: Block,
+        part: Value,
+        sharing: Sharing,
+    ) -> Value {
         let ty = function.ty(part);
+        if ty.lanes() > 1 {
+            let Some(element) = ty.element() else {
+                return part;
+            };
+            let elements: Vec<Value> = (0..u32::from(ty.lanes()))
+                .map(|lane| {
+                    let mut builder = Builder::new(function);
+                    builder.switch_to(block);
+                    let element = builder.extract_lane(part, lane);
+                    self.together(function, block, element, sharing)
+                })
+                .collect();
+            debug_assert_eq!(Type::vector(element, ty.lanes()), ty);
+            let mut builder = Builder::new(function);
+            builder.switch_to(block);
+            return builder.construct(ty, &elements);
+        }
+        if sharing != Sharing::SIMDGROUP {
+            return self.exchanged(function, block, part, sharing);
+        }
         let call = match self.op {
             Op::AddFloats => Builtin::SimdSum.call(),
+            Op::MultiplyFloats => Builtin::SimdProduct.call(),
             Op::Add => Builtin::SimdSum.unsigned(),
             Op::And => Builtin::SimdAnd.unsigned(),
             Op::Or => Builtin::SimdOr.unsigned(),
             Op::Xor => Builtin::SimdXor.unsigned(),
-            Op::Extreme(call) => call,
+            Op::Extreme(call) | Op::Chosen(call) => call,
         };
         let mut builder = Builder::new(function);
         builder.switch_to(block);
         builder.builtin(call, &[part], ty).unwrap_or(part)
     }
+
+    /// The parts of some lanes of a simdgroup, put together by exchanging them: every lane has the whole.
+    fn exchanged(
+        &self,
+        function: &mut Function,
+        block: Block,
+        part: Value,
+        sharing: Sharing,
+    ) -> Value {
+        let ty = function.ty(part);
+        let mut builder = Builder::new(function);
+        builder.switch_to(block);
+        let mut whole = part;
+        let mut distance = sharing.stride;
+        while distance < sharing.lanes * sharing.stride {
+            let mask = builder.constant(Type::scalar(Scalar::I16), u64::from(distance));
+            let call = Builtin::SimdShuffleXor.call();
+            let other = builder.builtin(call, &[whole, mask], ty).unwrap_or(whole);
+            let binary = match self.op {
+                Op::AddFloats => Some(BinaryOp::FAdd),
+                Op::MultiplyFloats => Some(BinaryOp::FMul),
+                Op::Add => Some(BinaryOp::Add),
+                Op::And => Some(BinaryOp::And),
+                Op::Or => Some(BinaryOp::Or),
+                Op::Xor => Some(BinaryOp::Xor),
+                Op::Extreme(_) | Op::Chosen(_) => None,
+            };
+            whole = match (binary, self.op) {
+                (Some(op), _) => builder.binary(op, whole, other, Flags::NONE),
+                (None, Op::Extreme(call) | Op::Chosen(call)) => {
+                    let own = of_two(call, ty);
+                    builder.builtin(own, &[whole, other], ty).unwrap_or(whole)
+                }
+                (None, _) => whole,
+            };
+            distance *= 2;
+        }
+        whole
+    }
+}
+
+/// The builtin of two numbers that the builtin of lanes applies.
+fn of_two(lanes: BuiltinCall, ty: Type) -> BuiltinCall {
+    let most = lanes.builtin == Builtin::SimdMax;
+    let builtin = match (ty.is_float(), most) {
+        (true, true) => return Builtin::Fmax.call(),
+        (true, false) => return Builtin::Fmin.call(),
+        (false, true) => Builtin::Max,
+        (false, false) => Builtin::Min,
+    };
+    match lanes.sign {
+        Sign::Signed => builtin.signed(),
+        _ => builtin.unsigned(),
+    }
+}
+
+/// One, in a type of floats.
+fn one(function: &mut Function, ty: Type) -> Value {
+    let bits = match ty.element() {
+        Some(Scalar::F16) => 0x3c00,
+        Some(Scalar::BF16) => 0x3f80,
+        _ => u64::from(1.0f32.to_bits()),
+    };
+    match ty.lanes() {
+        1 => function.constant(ty, bits),
+        lanes => function.constant_vector(ty, &vec![bits; usize::from(lanes)]),
+    }
+}
+
+/// Returns true if a value is a constant, and not NaN.
+fn is_number(function: &Function, value: Value) -> bool {
+    let bits = function.const_splat(value);
+    let of = function.ty(value).element();
+    bits.is_some_and(|bits| match of {
+        Some(Scalar::F32) => !f32::from_bits(bits as u32).is_nan(),
+        Some(Scalar::F16) => bits & 0x7fff <= 0x7c00,
+        Some(Scalar::BF16) => bits & 0x7fff <= 0x7f80,
+        _ => false,
+    })
 }
 
 /// How often values are used inside a loop.
@@ -149,13 +292,17 @@ fn inner_uses<'f>(function: &'f Function, counted: &'f Counted) -> impl Fn(Value
     }
 }
 
+/// Conditions around a step of a reduction, one within the other.
+const CHOICES: u32 = 3;
+
 /// How a value combines what was reduced so far with something new, and which operand that is.
 fn combined(
     function: &Function,
     counted: &Counted,
     value: Value,
     param: Value,
-) -> Option<(Op, Value)> {
+    choices: u32,
+) -> Option<Link> {
     let float = function.ty(value).is_float();
     if !float && function.ty(value) != Type::I32 {
         return None;
@@ -165,10 +312,18 @@ fn combined(
         InstData::Binary { op, args, .. } => {
             let op = match op {
                 BinaryOp::FAdd if float => Op::AddFloats,
+                BinaryOp::FMul if float => Op::MultiplyFloats,
                 BinaryOp::Add => Op::Add,
                 BinaryOp::And => Op::And,
                 BinaryOp::Or => Op::Or,
                 BinaryOp::Xor => Op::Xor,
+                // What is taken away is added up with the other sign.
+                BinaryOp::FSub if float && carries(args[0]) && !carries(args[1]) => {
+                    return Some(once(Op::AddFloats, args[0]));
+                }
+                BinaryOp::Sub if carries(args[0]) && !carries(args[1]) => {
+                    return Some(once(Op::Add, args[0]));
+                }
                 _ => return None,
             };
             one_of(op, args, carries)
@@ -177,7 +332,7 @@ fn combined(
             op: TernaryOp::Fma,
             args: [a, b, c],
             ..
-        } => (carries(c) && !carries(a) && !carries(b)).then_some((Op::AddFloats, c)),
+        } => (carries(c) && !carries(a) && !carries(b)).then(|| once(Op::AddFloats, c)),
         InstData::Call {
             callee: Callee::Builtin(call),
             args,
@@ -197,14 +352,106 @@ fn combined(
             };
             one_of(Op::Extreme(lanes), [a, b], carries)
         }
+        InstData::Select { cond, args, .. } if choices > 0 => {
+            chosen(function, cond, args, &carries).or_else(|| {
+                let guarded = |kept: Value, new: Value| {
+                    let link = combined(function, counted, new, param, choices - 1)?;
+                    // The guarded step and the other arm both use what is there.
+                    let twice = link.through == kept && link.uses == 1 && !carries(cond);
+                    twice.then_some(Link { uses: 2, ..link })
+                };
+                guarded(args[1], args[0]).or_else(|| guarded(args[0], args[1]))
+            })
+        }
         _ => None,
     }
 }
 
-fn one_of(op: Op, [a, b]: [Value; 2], carries: impl Fn(Value) -> bool) -> Option<(Op, Value)> {
+/// A minimum or maximum by comparison and choice: `v > m ? v : m`.
+fn chosen(
+    function: &Function,
+    cond: Value,
+    arms: [Value; 2],
+    carries: &dyn Fn(Value) -> bool,
+) -> Option<Link> {
+    let through = match arms.map(carries) {
+        [true, false] => arms[0],
+        [false, true] => arms[1],
+        _ => return None,
+    };
+    let (op, through_when_true) = match *function.def_data(cond)? {
+        InstData::FloatCompare { cond, args, .. } => {
+            // `v <= m or NaN ? m : v` is `v > m ? v : m`.
+            let [then, otherwise] = arms;
+            let ordered = |cond| match cond {
+                FloatCond::Ogt | FloatCond::Oge => Some(true),
+                FloatCond::Olt | FloatCond::Ole => Some(false),
+                _ => None,
+            };
+            let (greater, then, otherwise) = match ordered(cond) {
+                Some(greater) => (greater, then, otherwise),
+                None => (ordered(cond.inverse())?, otherwise, then),
+            };
+            let most = greater == is_first(args, then, otherwise)?;
+            let lanes = if most {
+                Builtin::SimdMax
+            } else {
+                Builtin::SimdMin
+            };
+            (Op::Chosen(lanes.call()), then == through)
+        }
+        InstData::IntCompare { cond, args, .. } => {
+            let (greater, signed) = match cond {
+                IntCond::Ugt | IntCond::Uge => (true, false),
+                IntCond::Ult | IntCond::Ule => (false, false),
+                IntCond::Sgt | IntCond::Sge => (true, true),
+                IntCond::Slt | IntCond::Sle => (false, true),
+                _ => return None,
+            };
+            let most = greater == is_first(args, arms[0], arms[1])?;
+            let lanes = if most {
+                Builtin::SimdMax
+            } else {
+                Builtin::SimdMin
+            };
+            let call = if signed {
+                lanes.signed()
+            } else {
+                lanes.unsigned()
+            };
+            (Op::Extreme(call), false)
+        }
+        _ => return None,
+    };
+    // A new number that is NaN must not be taken: what is there is kept where the comparison is false.
+    (!through_when_true).then_some(Link {
+        op,
+        through,
+        uses: 2,
+    })
+}
+
+/// Returns true if a comparison is of the first of two values with the second, false if it is the other way round.
+fn is_first(args: [Value; 2], first: Value, second: Value) -> Option<bool> {
+    match args {
+        [a, b] if a == first && b == second => Some(true),
+        [a, b] if a == second && b == first => Some(false),
+        _ => None,
+    }
+}
+
+fn once(op: Op, through: Value) -> Link {
+    Link {
+        op,
+        through,
+        uses: 1,
+    }
+}
+
+fn one_of(op: Op, [a, b]: [Value; 2], carries: impl Fn(Value) -> bool) -> Option<Link> {
     match (carries(a), carries(b)) {
-        (true, false) => Some((op, a)),
-        (false, true) => Some((op, b)),
+        (true, false) => Some(once(op, a)),
+        (false, true) => Some(once(op, b)),
         _ => None,
     }
 }

@@ -8,7 +8,8 @@
 //!
 //! ## When it applies
 //! To kernels whose threads are independent (see `threadgroup`), with an innermost counted loop that reduces and reads
-//! consecutive memory. Loops with other carried values are left as they are.
+//! consecutive memory: upwards or downwards, several elements a round, vectors, sums under a condition, maxima by
+//! comparison. Loops with other carried values are left as they are.
 //!
 //! ## When it hurts
 //! Rows shorter than 32 elements leave lanes idle. It pays where rows are long: threads that each walk along a row of
@@ -22,7 +23,7 @@
 use super::counted;
 use super::edit::{add_preheaders, branch, jump};
 use super::geometry::{plain_number, product};
-use super::reduction::Reduction;
+use super::reduction::{Reduction, Sharing};
 use super::spread_loop::Plan;
 use super::{
     Applied, Candidate, Class, Parameter, Recipe, Refusal, RefusalKind, Step, independent, jam,
@@ -91,7 +92,7 @@ fn propose(_: &Candidate) -> Vec<Step> {
 }
 
 /// Refuses atomic operations that would not be done exactly as often, or whose outcome depends on order.
-fn atomics(function: &Function) -> Result<(), Refusal> {
+pub(super) fn atomics(function: &Function) -> Result<(), Refusal> {
     let uses = function.use_counts();
     let refuse = |why: &str| Err(Refusal::new(RefusalKind::Atomics, why));
     for &block in function.blocks() {
@@ -130,7 +131,7 @@ fn distribute(function: &mut Function) -> Result<Class, Refusal> {
     let malformed = || Refusal::new(RefusalKind::Program, "the function has no entry");
     let entry = function.entry().ok_or_else(malformed)?;
     add_preheaders(function);
-    let plans: Vec<Plan> = counted::innermost(function)
+    let plans: Vec<Plan> = counted::countable(function)
         .into_iter()
         .filter_map(|found| Plan::of(function, found))
         .collect();
@@ -151,11 +152,12 @@ fn distribute(function: &mut Function) -> Result<Class, Refusal> {
     for plan in &plans {
         // Blocks have been split and values replaced since.
         let header = plan.counted.found.header;
-        let mut now = counted::innermost(function).into_iter();
+        let mut now = counted::countable(function).into_iter();
         let now = now.find(|counted| counted.found.header == header);
         let plan = now.and_then(|counted| Plan::of(function, counted));
         let lost = || Refusal::new(RefusalKind::Control, "a loop has lost its form");
-        plan.ok_or_else(lost)?.rewrite(function, lane, shared);
+        plan.ok_or_else(lost)?
+            .rewrite(function, lane, Sharing::SIMDGROUP, shared);
     }
     Ok(if exact {
         Class::Exact
@@ -210,7 +212,7 @@ fn row_and_lane(function: &mut Function, entry: Block) -> Value {
 }
 
 /// Returns true if something may be read that the kernel writes, other than by the thread that wrote it.
-fn reads_what_it_writes(function: &Function) -> bool {
+pub(super) fn reads_what_it_writes(function: &Function) -> bool {
     let mut loads = Vec::new();
     let mut stores = Vec::new();
     for &block in function.blocks() {
@@ -239,7 +241,12 @@ pub(super) fn is_private(function: &Function, pointer: Value) -> bool {
 }
 
 /// Leaves stores outside loops that are spread over lanes to the first lane.
-fn first_lane_stores(function: &mut Function, spread: &HashSet<Block>, lane: Value, shared: bool) {
+pub(super) fn first_lane_stores(
+    function: &mut Function,
+    spread: &HashSet<Block>,
+    lane: Value,
+    shared: bool,
+) {
     for block in function.blocks().to_vec() {
         if spread.contains(&block) {
             continue;

@@ -2,11 +2,14 @@
 
 use super::counted::{Counted, stride};
 use super::edit::{branch, jump};
-use super::reduction::Reduction;
-use super::simdgroup_rows::{LANES, barrier, is_private};
+use super::reduction::{Reduction, Sharing};
+use super::simdgroup_rows::{barrier, is_private};
 use assay_ssa::{
     BinaryOp, Block, Builder, Flags, Function, IdMap, Inst, InstData, IntCond, Space, Type, Value,
 };
+
+/// Elements of a row that one round may read in several accesses.
+const NEIGHBOURS: u32 = 4;
 
 /// How a loop is spread over lanes.
 pub(super) struct Plan {
@@ -51,7 +54,9 @@ impl Plan {
                         let bytes = function.result_type(inst).element()?.bytes();
                         let lanes = u32::from(function.result_type(inst).lanes().max(1));
                         let step = stride(function, ptr, variable, &inner);
-                        consecutive |= step == Some(i64::from(bytes * lanes));
+                        // A round may read a few neighbours, or walk backwards.
+                        let near = i64::from(NEIGHBOURS * bytes * lanes);
+                        consecutive |= step.is_some_and(|step| step != 0 && step.abs() <= near);
                         accesses.push((inst, ptr, false, access.alias));
                     }
                     InstData::Store { ptr, access, .. } => {
@@ -90,8 +95,14 @@ impl Plan {
         })
     }
 
-    /// Rewrites the loop: `for (k = lane; k < rounds; k += 32)`.
-    pub(super) fn rewrite(&self, function: &mut Function, lane: Value, shared: bool) {
+    /// Rewrites the loop: `for (k = lane; k < rounds; k += 32)`, where `lane` is a lane's number among those that share it.
+    pub(super) fn rewrite(
+        &self,
+        function: &mut Function,
+        lane: Value,
+        sharing: Sharing,
+        shared: bool,
+    ) {
         let counted = &self.counted;
         let header = counted.found.header;
         let stores = counted.found.blocks.iter().any(|&block| {
@@ -152,7 +163,7 @@ impl Plan {
         }
         let mut builder = Builder::new(function);
         builder.switch_to(latch);
-        let lanes = builder.constant(ty, u64::from(LANES));
+        let lanes = builder.constant(ty, u64::from(sharing.lanes));
         let mut again = vec![builder.binary(BinaryOp::Add, round, lanes, Flags::NONE)];
         for reduction in &self.reductions {
             let place = params.iter().position(|&param| param == reduction.param);
@@ -165,7 +176,7 @@ impl Plan {
         // Behind the loop the parts are put together.
         let mut replacement = IdMap::with_len(None, function.num_values());
         for (reduction, &part) in self.reductions.iter().zip(&parts) {
-            let whole = reduction.together(function, after, part);
+            let whole = reduction.together(function, after, part, sharing);
             replacement.set(reduction.leaves_as(counted), Some(whole));
         }
         if shared && stores {

@@ -4,7 +4,7 @@ use super::{Candidate, Geometry, Number, RefusalKind, Step, apply};
 use assay_launch::Formula;
 
 /// A program with buffers `o` and `x`, a number `n` and a two-dimensional position.
-fn candidate(body: &str) -> Candidate {
+pub(super) fn candidate(body: &str) -> Candidate {
     let text = format!(
         "module \"m\"\n\
          kernel \"k\" f0 {{\n\
