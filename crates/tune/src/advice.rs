@@ -13,6 +13,7 @@ const ADVICE: [(&str, &[&str]); 12] = [
             "block",
             "matrices",
             "simdgroup-rows",
+            "split-loop",
             "swap-axes",
             "threadgroup",
             "vectorize",
@@ -24,6 +25,7 @@ const ADVICE: [(&str, &[&str]); 12] = [
             "coarsen",
             "specialize",
             "simdgroup-rows",
+            "split-loop",
             "threadgroup",
             "swap-axes",
         ],
@@ -33,6 +35,7 @@ const ADVICE: [(&str, &[&str]); 12] = [
         &[
             "coarsen",
             "simdgroup-rows",
+            "split-loop",
             "specialize",
             "block",
             "matrices",
@@ -50,6 +53,7 @@ const ADVICE: [(&str, &[&str]); 12] = [
             "stage",
             "matrices",
             "simdgroup-rows",
+            "split-loop",
             "threadgroup",
         ],
     ),
@@ -67,6 +71,7 @@ const ADVICE: [(&str, &[&str]); 12] = [
             "matrices",
             "vectorize",
             "simdgroup-rows",
+            "split-loop",
             "threadgroup",
         ],
     ),
@@ -79,6 +84,7 @@ const ADVICE: [(&str, &[&str]); 12] = [
             "block",
             "matrices",
             "simdgroup-rows",
+            "split-loop",
             "threadgroup",
         ],
     ),
@@ -91,6 +97,7 @@ const ADVICE: [(&str, &[&str]); 12] = [
             "block",
             "matrices",
             "simdgroup-rows",
+            "split-loop",
             "threadgroup",
         ],
     ),
@@ -99,6 +106,7 @@ const ADVICE: [(&str, &[&str]); 12] = [
         &[
             "swap-axes",
             "simdgroup-rows",
+            "split-loop",
             "coarsen",
             "vectorize",
             "block",
@@ -115,7 +123,13 @@ const ADVICE: [(&str, &[&str]); 12] = [
     ),
     (
         "launch",
-        &["threadgroup", "coarsen", "persistent", "simdgroup-rows"],
+        &[
+            "threadgroup",
+            "coarsen",
+            "persistent",
+            "simdgroup-rows",
+            "split-loop",
+        ],
     ),
 ];
 

@@ -10,6 +10,7 @@
 //! | the loop's hands: recipes, compiler, executor, time model | [`workbench`] |
 //! | what was tried, by whom, with what outcome | [`attempts`] |
 //! | what a gain is worth that was picked among many | [`shrink`] |
+//! | a kernel put back into a file of several | [`splice`] |
 
 // Library code returns errors; tests may panic.
 #![cfg_attr(
@@ -30,4 +31,5 @@ pub mod search;
 pub mod session;
 pub mod shrink;
 pub mod space;
+pub mod splice;
 pub mod workbench;

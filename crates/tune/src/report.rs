@@ -6,6 +6,8 @@ pub use text::text;
 
 use crate::attempts::{Attempt, Geometry, Outcome, Prediction, Verified};
 use crate::session::Found;
+use crate::workbench::{Compared, guard};
+use assay_launch::describe;
 use serde::Serialize;
 
 /// What a session found.
@@ -54,11 +56,31 @@ pub struct Report {
     pub terms: Vec<TermChange>,
     /// What was proven.
     pub proof: Proof,
+    /// The winner beside the original at every size on every chip: those the claim is about, and others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub table: Vec<Cell>,
+    /// A condition on sizes under which the winner is not slower than the original; none if it never is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard: Option<String>,
     /// What to know about all this.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The session's number in the database of attempts.
     pub session: i64,
+}
+
+/// The winner beside the original at one size on one chip.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cell {
+    /// The sizes: `C = 256, R = 512`.
+    pub sizes: String,
+    /// The chip.
+    pub chip: String,
+    /// How many times as fast the winner is.
+    pub gain: f64,
+    /// The claim is about it.
+    pub claimed: bool,
 }
 
 /// A knob and its value.
@@ -109,6 +131,8 @@ pub struct About {
     pub session: i64,
     /// What to know.
     pub notes: Vec<String>,
+    /// The winner beside the original, at all sizes on all chips.
+    pub beside: Vec<Compared>,
 }
 
 impl Report {
@@ -165,8 +189,21 @@ impl Report {
                 held_out: found.proof.held_out.clone(),
                 refused: refused.collect(),
             },
+            table: about.beside.iter().map(Cell::from).collect(),
+            guard: guard(&about.beside),
             notes: about.notes,
             session: about.session,
+        }
+    }
+}
+
+impl From<&Compared> for Cell {
+    fn from(compared: &Compared) -> Cell {
+        Cell {
+            sizes: describe(&compared.sizes),
+            chip: compared.chip.clone(),
+            gain: two_places(compared.gain()),
+            claimed: compared.claimed,
         }
     }
 }

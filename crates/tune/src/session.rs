@@ -129,6 +129,12 @@ pub trait Workbench: Sync {
     /// Proves it.
     fn verify(&self, genome: &Genome, level: Level) -> Result<Verified, Failure>;
 
+    /// The standard deviation of the logarithm of its predicted time that the model itself leaves open; none if it is not
+    /// known.
+    fn doubt(&self, _genome: &Genome) -> Option<f64> {
+        None
+    }
+
     /// Proves it here or elsewhere.
     fn prove(&self, genome: &Genome, level: Level) -> Result<Result<Verified, Failure>, Halt> {
         Ok(self.verify(genome, level))

@@ -11,6 +11,8 @@
 //! Whoever describes the launch (flags, a comment, the registry) implements [`Launch`].
 
 mod compare;
+mod draw;
+mod elsewhere;
 mod proof;
 mod sizes;
 mod source_filter;
@@ -19,7 +21,9 @@ mod time;
 mod variant;
 mod written;
 
-pub use sizes::{Plan, odd, quick, suitable};
+pub use draw::Cost;
+pub use elsewhere::{Compared, FLOOR, guard, shapes};
+pub use sizes::{Drawing, Plan, odd, quick, suitable};
 pub use source_filter::{LONGEST_SOURCE, Unwanted, unwanted};
 pub use subject::{Origin, Subject};
 pub use time::instructions;
@@ -48,12 +52,27 @@ pub trait Launch: Sync {
     /// The sizes that times are about.
     fn timed(&self) -> &Sizes;
 
+    /// All sizes that the claim is about, the timed ones first.
+    fn cases(&self) -> Vec<Sizes> {
+        vec![self.timed().clone()]
+    }
+
+    /// Returns true if a candidate may be slower than the original at some of them.
+    fn is_slower_allowed(&self) -> bool {
+        false
+    }
+
     /// The sizes that something is proven at.
     fn sizes(&self, level: Level) -> &[Sizes];
 
     /// Returns true if runs at these sizes are small enough to be checked.
     fn is_checked(&self, _sizes: &Sizes) -> bool {
         true
+    }
+
+    /// How sizes are drawn where a candidate may change its mind; not without this.
+    fn drawing(&self) -> Option<&Drawing> {
+        None
     }
 
     /// What is bound at certain sizes. [`AS_WRITTEN`] is the seed of what every other command sees; another means other
@@ -63,6 +82,11 @@ pub trait Launch: Sync {
     /// How far results may be from the original's where floats are added in another order, relative to the largest
     /// magnitude of their buffer.
     fn tolerance(&self, element: &Element) -> f64;
+
+    /// Returns true if a person said how far results may be: bias and fewer bits within it are then asked for.
+    fn is_tolerance_asked(&self) -> bool {
+        false
+    }
 
     /// The largest error by an oracle, in units of what is allowed, of the contents of all buffers after a run; none
     /// without an oracle.
@@ -100,8 +124,17 @@ pub struct Examined<'c> {
 /// What is needed to predict a candidate.
 #[derive(Debug)]
 pub struct Made {
-    program: Program,
     geometry: Geometry,
+    cases: Vec<MadeAt>,
+}
+
+/// A candidate at certain sizes.
+#[derive(Debug)]
+struct MadeAt {
+    program: Program,
+    /// The sizes that the launch names.
+    named: Sizes,
+    /// The same with the numbers of knobs.
     sizes: Sizes,
 }
 
@@ -109,7 +142,8 @@ pub struct Made {
 pub struct Bench<'a, L: Launch> {
     subject: Subject<'a>,
     launch: &'a L,
-    target: &'a Target,
+    /// The chips that times are about, the principal one first.
+    targets: Vec<&'a Target>,
     /// Whatever decides a prediction or a proof besides program and geometry.
     context: String,
     applied: Mutex<FxHashMap<Genome, Result<Arc<Variant>, Failure>>>,
@@ -123,17 +157,18 @@ impl<'a, L: Launch> Bench<'a, L> {
     pub fn new(
         subject: Subject<'a>,
         launch: &'a L,
-        target: &'a Target,
+        targets: impl IntoIterator<Item = &'a Target>,
         context: &str,
     ) -> Bench<'a, L> {
         Bench {
             subject,
             launch,
-            target,
+            targets: targets.into_iter().collect(),
             context: format!(
-                "{} {} {context}",
+                "{} {} {context} {:?}",
                 env!("CARGO_PKG_VERSION"),
-                assay_launch::contents::VERSION
+                assay_launch::contents::VERSION,
+                launch.cases()
             ),
             applied: Mutex::default(),
             original: proof::Original::default(),
@@ -227,6 +262,65 @@ impl<'a, L: Launch> Bench<'a, L> {
         Ok(Some(printed))
     }
 
+    /// A candidate at certain sizes.
+    fn made(&self, genome: &Genome, cases: &[Sizes]) -> Result<Made, Failure> {
+        let applied = self.applied(genome)?;
+        let source = self.source(genome, &applied)?;
+        self.made_of(
+            genome,
+            source.as_deref(),
+            &applied.candidate.geometry,
+            cases,
+        )
+    }
+
+    fn made_of(
+        &self,
+        genome: &Genome,
+        source: Option<&str>,
+        geometry: &Geometry,
+        cases: &[Sizes],
+    ) -> Result<Made, Failure> {
+        let mut shapes = Vec::new();
+        for named in cases {
+            let sizes = self.sizes_of(named, genome);
+            let shape = geometry.at(&sizes);
+            let (_, threadgroup) =
+                shape.map_err(|error| Failure::new(Stage::Limits, error.to_string()))?;
+            shapes.push((named.clone(), sizes, threadgroup));
+        }
+        let threadgroups: Vec<[u32; 3]> = shapes.iter().map(|shape| shape.2).collect();
+        let programs = self.subject.codes(genome, source, &threadgroups)?;
+        let cases = shapes.into_iter().zip(programs);
+        let cases = cases.map(|((named, sizes, _), program)| MadeAt {
+            program,
+            named,
+            sizes,
+        });
+        Ok(Made {
+            geometry: geometry.clone(),
+            cases: cases.collect(),
+        })
+    }
+
+    /// Makes sure that a text, compiled as the user's own, has the machine code of a candidate.
+    pub fn confirm(&self, text: &str, genome: &Genome) -> Result<(), Failure> {
+        let made = self.made(genome, &self.launch.cases())?;
+        for case in &made.cases {
+            let shape = made.geometry.at(&case.sizes);
+            let (_, threadgroup) =
+                shape.map_err(|error| Failure::new(Stage::Limits, error.to_string()))?;
+            let code = self
+                .subject
+                .code_of_text(text, &genome.knobs, threadgroup)?;
+            if time::identity(&code) != time::identity(&case.program) {
+                let why = "the kernel becomes another program among the others of its file";
+                return Err(Failure::new(Stage::Compile, why));
+            }
+        }
+        Ok(())
+    }
+
     /// Sizes with the numbers of knobs.
     fn sizes_of(&self, sizes: &Sizes, genome: &Genome) -> Sizes {
         let mut all = sizes.clone();
@@ -244,16 +338,18 @@ impl<L: Launch> Workbench for Bench<'_, L> {
         let applied = self.applied(genome)?;
         let source = self.source(genome, &applied)?;
         let geometry = &applied.candidate.geometry;
-        let sizes = self.sizes_of(self.launch.timed(), genome);
+        let made = self.made_of(genome, source.as_deref(), geometry, &self.launch.cases())?;
+        let Some(first) = made.cases.first() else {
+            return Err(Failure::new(Stage::Limits, "the launch has no sizes"));
+        };
         let shape = geometry
-            .at(&sizes)
+            .at(&first.sizes)
             .map_err(|error| Failure::new(Stage::Limits, error.to_string()))?;
-        let code = self.subject.code(genome, source.as_deref(), shape.1)?;
         let numbers: Vec<String> = added(geometry)
             .map(|(index, formula)| format!("{index}={formula}"))
             .collect();
         let program = Fingerprint::default()
-            .with(time::identity(&code).as_bytes())
+            .with(time::identity(&first.program).as_bytes())
             .with(format!("{shape:?} {:?} {numbers:?}", geometry.threadgroup_memory).as_bytes())
             .with(self.context.as_bytes());
         Ok(Prepared {
@@ -261,16 +357,12 @@ impl<L: Launch> Workbench for Bench<'_, L> {
             class: applied.class.letter().to_string(),
             geometry: recorded(geometry),
             source: source.unwrap_or_default(),
-            made: Made {
-                program: code,
-                geometry: geometry.clone(),
-                sizes,
-            },
+            made,
         })
     }
 
     fn predict(&self, prepared: &Prepared<Made>) -> Result<Prediction, Failure> {
-        time::predict(&prepared.made, self.launch, self.target)
+        time::predict(&prepared.made, self.launch, &self.targets)
     }
 
     fn choices(&self, genome: &Genome) -> Vec<Proposal> {
@@ -296,7 +388,14 @@ impl<L: Launch> Workbench for Bench<'_, L> {
     }
 
     fn verify(&self, genome: &Genome, level: Level) -> Result<Verified, Failure> {
+        if level == Level::Full {
+            self.above_floor(genome)?;
+        }
         proof::verify(self, genome, level)
+    }
+
+    fn doubt(&self, genome: &Genome) -> Option<f64> {
+        self.doubt_of(genome)
     }
 }
 

@@ -236,6 +236,9 @@ pub struct Verified {
     /// The candidate's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_after: Option<f64>,
+    /// By how much results are larger than the original's on the whole, relative, where that is more than rounding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bias: Option<f64>,
 }
 
 /// A time that a clock told.

@@ -1,6 +1,6 @@
 //! The report as text.
 
-use super::Report;
+use super::{Cell, Report};
 use crate::attempts::{Geometry, Verified};
 use assay_report::blocks::{Answer, Figure, Headline, View};
 use assay_report::number::nanoseconds;
@@ -48,6 +48,9 @@ fn answer(report: &Report) -> Answer {
     });
     answer.push(figures(report));
     answer.push(times(report));
+    if let Some(table) = gains(report) {
+        answer.push(table);
+    }
     answer
 }
 
@@ -69,7 +72,13 @@ fn figures(report: &Report) -> Vec<Figure> {
             line("knobs", &knobs.collect::<Vec<_>>().join(" "));
         }
         line("launch", &report.launch);
-        line("host", &host(&report.geometry));
+        line("host", &guarded_host(report));
+        if let Some(guard) = &report.guard {
+            line("guard", &guarded(report, guard));
+        }
+        if let Some(text) = elsewhere(report) {
+            line("elsewhere", &text);
+        }
         line("class", class(&report.class));
         line("proof", &proof(report));
     }
@@ -138,13 +147,11 @@ fn proof(report: &Report) -> String {
         runs => format!("; sanitizer clean in {runs} runs"),
     };
     if let Some(held_out) = &report.proof.held_out {
-        let sizes = held_out.sizes.join("; ");
-        let sizes = if sizes.is_empty() {
-            "the launch"
-        } else {
-            &sizes
+        let sizes: Vec<&str> = held_out.sizes.iter().map(String::as_str).collect();
+        text += &match ranges(&sizes) {
+            none if none.is_empty() => "; held out until then: the launch".to_owned(),
+            ranges => format!("; held out until then: {} sizes, {ranges}", sizes.len()),
         };
-        text += &format!("; held out until then: {sizes}");
     }
     text
 }
@@ -159,7 +166,7 @@ fn compared(verified: &Verified) -> String {
     let place = match sizes.as_slice() {
         [] => "at this launch alone, which is in plain numbers".to_owned(),
         [only] => format!("at {only}"),
-        [first, .., last] => format!("at {} sizes, {first} to {last}", sizes.len()),
+        all => format!("at {} sizes, {}", all.len(), ranges(all)),
     };
     let runs = verified.comparisons;
     let mut text = match verified.identical {
@@ -173,7 +180,107 @@ fn compared(verified: &Verified) -> String {
         let (before, after) = (before * 100.0, after * 100.0);
         text += &format!("; error by the oracle {before:.2} → {after:.2} % of what is allowed");
     }
+    if let Some(bias) = verified.bias {
+        let side = if bias > 0.0 { "larger" } else { "smaller" };
+        text += &format!(
+            "; on the whole {:.1e} {side} than the original's",
+            bias.abs()
+        );
+    }
     text
+}
+
+/// From where to where each size was tried: `C = 1 to 512, R = 7 to 4096`.
+fn ranges(sizes: &[&str]) -> String {
+    let mut found: Vec<(&str, u64, u64)> = Vec::new();
+    for part in sizes.iter().flat_map(|sizes| sizes.split(", ")) {
+        let Some((name, value)) = part.split_once(" = ") else {
+            continue;
+        };
+        let Ok(value) = value.replace(',', "").parse() else {
+            continue;
+        };
+        match found.iter_mut().find(|known| known.0 == name) {
+            Some(known) => *known = (name, known.1.min(value), known.2.max(value)),
+            None => found.push((name, value, value)),
+        }
+    }
+    let range = |(name, least, most): (&str, u64, u64)| match least == most {
+        true => format!("{name} = {least}"),
+        false => format!("{name} = {least} to {most}"),
+    };
+    found.into_iter().map(range).collect::<Vec<_>>().join(", ")
+}
+
+/// Gains at all sizes on all chips that are claimed, if there are several.
+fn gains(report: &Report) -> Option<Table> {
+    let claimed: Vec<&Cell> = report.table.iter().filter(|cell| cell.claimed).collect();
+    if claimed.len() < 2 {
+        return None;
+    }
+    let mut chips: Vec<&str> = Vec::new();
+    let mut sizes: Vec<&str> = Vec::new();
+    for cell in &claimed {
+        if !chips.contains(&cell.chip.as_str()) {
+            chips.push(&cell.chip);
+        }
+        if !sizes.contains(&cell.sizes.as_str()) {
+            sizes.push(&cell.sizes);
+        }
+    }
+    let columns = chips.iter().map(|chip| Column::right(*chip));
+    let mut table = Table::new(std::iter::once(Column::left("gain")).chain(columns));
+    for size in sizes {
+        let gain = |chip: &&str| {
+            let mut cells = claimed.iter();
+            let cell = cells.find(|cell| cell.sizes == size && cell.chip == **chip);
+            cell.map_or(String::new(), |cell| format!("{:.2}×", cell.gain))
+        };
+        let row: Vec<String> = chips.iter().map(gain).collect();
+        table.row(std::iter::once(size.to_owned()).chain(row));
+    }
+    Some(table)
+}
+
+/// What other shapes would bring.
+fn elsewhere(report: &Report) -> Option<String> {
+    let others: Vec<&Cell> = report.table.iter().filter(|cell| !cell.claimed).collect();
+    let gains = || others.iter().map(|cell| cell.gain);
+    let (least, most) = (gains().reduce(f64::min)?, gains().reduce(f64::max)?);
+    let count = |mut names: Vec<&str>| {
+        names.sort_unstable();
+        names.dedup();
+        names.len()
+    };
+    let shapes = count(others.iter().map(|cell| cell.sizes.as_str()).collect());
+    let chips = count(others.iter().map(|cell| cell.chip.as_str()).collect());
+    let chips = match chips {
+        1 => "one chip".to_owned(),
+        chips => format!("{chips} chips"),
+    };
+    Some(format!(
+        "{least:.2} to {most:.2} times as fast at {shapes} other shapes on {chips}"
+    ))
+}
+
+fn guarded(report: &Report, guard: &str) -> String {
+    let slowest = report.table.iter().min_by(|a, b| a.gain.total_cmp(&b.gain));
+    let slowest = slowest.map_or(String::new(), |cell| {
+        format!(
+            "; {:.2} times as fast at {} on {}",
+            cell.gain, cell.sizes, cell.chip
+        )
+    });
+    format!("use it where {guard}, the original elsewhere{slowest}")
+}
+
+/// The dispatch behind the condition under which it pays.
+fn guarded_host(report: &Report) -> String {
+    let host = host(&report.geometry);
+    match &report.guard {
+        Some(guard) => format!("if ({guard}) {{ {host} }} else {{ /* the original */ }}"),
+        None => host,
+    }
 }
 
 /// The dispatch as a host program writes it.

@@ -114,12 +114,15 @@ fn claim<W: Workbench>(journal: &Journal<'_, W>, original: u32, winner: Option<u
             high: 1.0,
         };
     };
+    // A gain that rests on a constant of which little is known is worth less than others of its size.
+    let genome = journal.attempt(winner).map(|attempt| &attempt.genome);
+    let doubt = genome.and_then(|genome| journal.workbench.doubt(genome));
     let candidates: Vec<f64> = journal.attempts.iter().filter_map(Attempt::time).collect();
     shrink(&Selection {
         original: time(original),
         winner: time(winner),
         candidates: &candidates,
-        error: journal.options.error,
+        error: journal.options.error.max(doubt.unwrap_or(0.0)),
     })
 }
 

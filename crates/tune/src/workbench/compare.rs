@@ -10,6 +10,38 @@ pub(super) struct Difference {
     pub(super) identical: bool,
     /// The largest difference of floats, relative to the largest magnitude of their buffer.
     pub(super) largest: f64,
+    /// The factor on the whole between both, less one, where it is more than rounding of single numbers explains.
+    pub(super) bias: Option<f64>,
+    /// The largest share of a buffer's floats of 16 bits that differ, if it has many.
+    pub(super) differing: f64,
+}
+
+/// Floats that make a share of them meaningful.
+const MANY: usize = 64;
+/// Standard errors that a bias is away from none.
+const SIGNIFICANT: f64 = 6.0;
+/// A bias below this is what rounding of 32 bits can make.
+const LEAST_BIAS: f64 = 1e-6;
+
+/// The factor between two rows of numbers, less one, by least squares, if chance does not explain it.
+fn bias(expected: &[f64], found: &[f64]) -> Option<f64> {
+    let sound = |(a, b): &(&f64, &f64)| a.is_finite() && b.is_finite();
+    let pairs = || expected.iter().zip(found).filter(sound);
+    let (mut weight, mut sum, mut count) = (0.0, 0.0, 0.0);
+    for (a, b) in pairs() {
+        weight += a * a;
+        sum += a * (b - a);
+        count += 1.0;
+    }
+    if weight == 0.0 || count < 8.0 {
+        return None;
+    }
+    let slope = sum / weight;
+    let left = pairs()
+        .map(|(a, b)| (b - a - slope * a).powi(2))
+        .sum::<f64>();
+    let error = (left / (count - 1.0) / weight).sqrt();
+    (slope.abs() > LEAST_BIAS && slope.abs() > SIGNIFICANT * error).then_some(slope)
 }
 
 /// Buffers by index.
@@ -34,7 +66,7 @@ pub(super) fn apart(
 ) -> Result<Difference, String> {
     let mut all = Difference {
         identical: true,
-        largest: 0.0,
+        ..Difference::default()
     };
     for ((index, a), (_, b)) in expected.iter().zip(found) {
         if a == b {
@@ -64,6 +96,15 @@ pub(super) fn apart(
             }
             all.largest = all.largest.max(relative);
         }
+        // Numbers of 16 bits are too coarse for a factor, but rounding rarely changes them at all.
+        if element.size < 4 && found.len() >= MANY {
+            let differ = expected.iter().zip(&found).filter(|(a, b)| a != b).count();
+            all.differing = all.differing.max(differ as f64 / found.len() as f64);
+        }
+        if element.size >= 4 {
+            let larger = |bias: &f64| all.bias.is_none_or(|known| bias.abs() > known.abs());
+            all.bias = bias(&expected, &found).filter(larger).or(all.bias);
+        }
     }
     Ok(all)
 }
@@ -92,6 +133,18 @@ mod tests {
     fn buffer(numbers: &[f32]) -> Vec<(u32, Vec<u8>)> {
         let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
         vec![(0, bytes.collect())]
+    }
+
+    #[test]
+    fn a_factor_is_told_from_rounding() {
+        let a: Vec<f64> = (1..200).map(|n| f64::from(n) * 0.37).collect();
+        let factor: Vec<f64> = a.iter().map(|x| x * 1.00005).collect();
+        let rounding = a.iter().enumerate();
+        let rounding: Vec<f64> = rounding
+            .map(|(at, x)| x * (1.0 + 1e-5 * f64::from((at as i32 * 7919) % 13 - 6)))
+            .collect();
+        assert!((bias(&a, &factor).unwrap() - 5e-5).abs() < 1e-9);
+        assert_eq!(bias(&a, &rounding), None);
     }
 
     #[test]

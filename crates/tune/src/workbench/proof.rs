@@ -1,15 +1,19 @@
 //! Proof of candidates: the printed source compiled again, run by the executor beside the original.
 
 use super::compare::{apart, first_difference};
+use super::draw::Draws;
+use super::sizes::OriginalRuns;
 use super::written::is_written;
 use super::{AS_WRITTEN, Bench, Examined, Launch, Subject};
 use crate::attempts::{Failure, Genome, Stage, Verified};
 use crate::session::Level;
 use assay_device::{Checks, Error, FaultKind, Report, Settings};
 use assay_engine as engine;
-use assay_launch::{Extent, Inputs, Sizes, Start, describe};
-use assay_rewrite::recipe::{Class, Geometry};
+use assay_launch::element::Element;
+use assay_launch::{Dtype, Extent, Inputs, Sizes, Start, describe};
+use assay_rewrite::recipe::{Applied, Class, Geometry};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 /// Operations a simdgroup may run in loops.
@@ -22,6 +26,19 @@ const LONGEST_RUN: std::time::Duration = std::time::Duration::from_secs(60);
 const SEEDS: u64 = 3;
 /// The seed of inputs that the search never saw.
 const UNSEEN: u64 = 1000;
+
+/// Numbers of a candidate's program that sizes are drawn around, and further ones of the original's.
+const MOST_NUMBERS: usize = 16;
+
+/// A bias that a stranger's source may not have unless it was asked for.
+const MOST_BIAS: f64 = 4e-6;
+
+/// The share of floats of 16 bits that rounding of longer ones in another order may change.
+const MOST_DIFFERING: f64 = 0.1;
+
+/// Two units in the last place of the largest number: what floats of 16 bits may be apart where the original calculates
+/// with more.
+const TWO_ULPS: [(&str, f64); 2] = [("f16", 1.0 / 512.0), ("bf16", 1.0 / 64.0)];
 
 /// What buffers hold, by index.
 type Contents = Vec<(u32, Vec<u8>)>;
@@ -125,6 +142,8 @@ type Trial = (String, u64);
 #[derive(Default)]
 pub(super) struct Original {
     runner: Mutex<Option<Runner>>,
+    /// Runs that say where the original is clean.
+    trials: Mutex<Option<OriginalRuns>>,
     expected: Mutex<FxHashMap<Trial, Arc<Expected>>>,
 }
 
@@ -140,6 +159,22 @@ impl<L: Launch> Bench<'_, L> {
             return Err(poisoned());
         };
         runner.run(inputs, self.launch.geometry(), own)
+    }
+
+    /// How far a float may be from the original's.
+    fn allowed(&self, element: &Element) -> f64 {
+        let usual = self.launch.tolerance(element);
+        let few = TWO_ULPS.iter().find(|(name, _)| *name == element.name);
+        match few.filter(|_| !self.launch.is_tolerance_asked() && !self.is_narrow()) {
+            Some((_, few)) => usual.min(*few),
+            None => usual,
+        }
+    }
+
+    /// Returns true if the original calculates with floats of 16 bits.
+    fn is_narrow(&self) -> bool {
+        let original = self.applied(&Genome::default());
+        original.is_ok_and(|original| original.candidate.is_narrow())
     }
 
     fn expected(&self, sizes: &Sizes, seed: u64) -> Result<Arc<Expected>, Failure> {
@@ -185,15 +220,13 @@ pub(super) fn verify<L: Launch>(
         identical: true,
         ..Verified::default()
     };
-    let seeds = match level {
-        Level::Quick => 1..=1,
-        Level::Full => 1..=SEEDS,
-        Level::HeldOut => UNSEEN..=UNSEEN,
+    let drawn = match level {
+        Level::Full => around_numbers(bench, &applied)?,
+        Level::Quick | Level::HeldOut => Vec::new(),
     };
-    for sizes in bench.launch.sizes(level) {
-        let timed = sizes == bench.launch.timed();
-        // The launch's own sizes are large: once is enough.
-        for seed in seeds.clone().take(if timed { 1 } else { usize::MAX }) {
+    let all: Vec<&Sizes> = bench.launch.sizes(level).iter().chain(&drawn).collect();
+    for &sizes in &all {
+        for seed in seeds(bench, level, sizes) {
             let expected = bench.expected(sizes, seed)?;
             let own = bench.sizes_of(sizes, genome);
             let found = runner.run(&expected.inputs, geometry, &own)?;
@@ -213,14 +246,18 @@ pub(super) fn verify<L: Launch>(
         }
         verified.sizes.push(describe(sizes));
     }
+    unbiased(bench, genome, &verified)?;
     check(
         bench,
         genome,
         source.as_deref(),
         geometry,
-        level,
+        (level, &all),
         &mut verified,
     )?;
+    if level == Level::Full {
+        other_contents(bench, genome, &mut runner, &applied)?;
+    }
     if is_written(genome) && level == Level::Full {
         over_old_results(
             bench,
@@ -233,6 +270,159 @@ pub(super) fn verify<L: Launch>(
     }
     examine(bench, genome, source.as_deref(), geometry, level)?;
     Ok(verified)
+}
+
+/// The seeds of inputs at certain sizes.
+fn seeds<L: Launch>(
+    bench: &Bench<'_, L>,
+    level: Level,
+    sizes: &Sizes,
+) -> std::ops::RangeInclusive<u64> {
+    match level {
+        Level::Full
+            if bench.launch.sizes(Level::Quick).contains(sizes)
+                && sizes != bench.launch.timed() =>
+        {
+            1..=SEEDS
+        }
+        Level::Quick | Level::Full => 1..=1,
+        Level::HeldOut => UNSEEN..=UNSEEN,
+    }
+}
+
+/// Sizes around the numbers of a candidate's program and the original's, where the original is clean.
+fn around_numbers<L: Launch>(
+    bench: &Bench<'_, L>,
+    applied: &Applied,
+) -> Result<Vec<Sizes>, Failure> {
+    let Some(drawing) = bench.launch.drawing() else {
+        return Ok(Vec::new());
+    };
+    let original = bench.applied(&Genome::default())?;
+    let mut draws = Draws::new(bench.launch.timed(), 3);
+    let landmarks = |applied: &Applied| {
+        applied
+            .candidate
+            .landmarks(draws.most())
+            .unwrap_or_default()
+    };
+    let (own, new) = (landmarks(&original), landmarks(applied));
+    let mut numbers: Vec<u64> = Vec::new();
+    let mut add = |set: Vec<u64>| {
+        // Large ones first: small ones are met by chance.
+        let fresh = set
+            .into_iter()
+            .rev()
+            .filter(|number| !numbers.contains(number));
+        let fresh: Vec<u64> = fresh.take(MOST_NUMBERS).collect();
+        numbers.extend(fresh);
+    };
+    let without = |all: &BTreeSet<u64>, known: &BTreeSet<u64>| -> Vec<u64> {
+        all.difference(known).copied().collect()
+    };
+    add(without(&new.compared, &own.compared));
+    add(without(&new.factors, &own.factors));
+    add(own.compared.into_iter().collect());
+    let wishes = draws.around(numbers);
+    let poisoned = || Failure::new(Stage::Results, "an earlier run was interrupted");
+    let mut trials = bench.original.trials.lock().map_err(|_| poisoned())?;
+    let trials = match trials.as_mut() {
+        Some(trials) => trials,
+        None => trials.insert(OriginalRuns::new(&bench.subject)?),
+    };
+    Ok(trials.of_wishes(&bench.subject, bench.launch, wishes, drawing))
+}
+
+/// Refuses a stranger's source whose results are larger or smaller than the original's by a factor, unless a tolerance was
+/// asked for.
+fn unbiased<L: Launch>(
+    bench: &Bench<'_, L>,
+    genome: &Genome,
+    verified: &Verified,
+) -> Result<(), Failure> {
+    // Where there is an oracle, its errors before and after say it.
+    let judged = verified.error_after.is_some();
+    let bias = verified
+        .bias
+        .filter(|bias| bias.abs() > MOST_BIAS && !judged);
+    match bias.filter(|_| is_written(genome) && !bench.launch.is_tolerance_asked()) {
+        None => Ok(()),
+        Some(bias) => {
+            let side = if bias > 0.0 { "larger" } else { "smaller" };
+            let why = format!(
+                "results are {side} than the original's by {:.1e} on the whole: a bias, which rounding is not",
+                bias.abs()
+            );
+            Err(Failure::new(Stage::Results, why))
+        }
+    }
+}
+
+/// How many times as far as usual results may be apart on other contents, and how far where an oracle says what is usual.
+const MANY_TIMES: f64 = 8.0;
+const OTHER: f64 = 1e-3;
+const OTHER_NARROW: f64 = 0.1;
+
+/// Contents that separate right from nearly right, made of what a launch binds.
+const CONTENTS: [(&str, fn(f64) -> f64); 3] = [
+    ("300 times as large", |x| x * 300.0),
+    ("far below zero", |x| -300.0 * x.abs() - 100.0),
+    ("of few values", |x| (x * 2.0).round()),
+];
+
+/// Runs a candidate on floats of other kinds than the launch's: large, negative, often equal.
+fn other_contents<L: Launch>(
+    bench: &Bench<'_, L>,
+    genome: &Genome,
+    runner: &mut Runner,
+    applied: &Applied,
+) -> Result<(), Failure> {
+    let Some(sizes) = bench.launch.sizes(Level::Quick).first() else {
+        return Ok(());
+    };
+    let expected = bench.expected(sizes, 1)?;
+    let geometry = &applied.candidate.geometry;
+    for (kind, change) in CONTENTS {
+        let mut inputs = expected.inputs.clone();
+        let floats = inputs
+            .buffers
+            .iter_mut()
+            .filter(|it| it.element.name == "f32");
+        for input in floats {
+            let numbers = Dtype::F32.decode(&input.data());
+            if numbers.iter().any(|number| *number != 0.0) {
+                let changed: Vec<f64> = numbers.into_iter().map(change).collect();
+                input.start = Start::Bytes(Dtype::F32.encode(&changed));
+            }
+        }
+        let own = bench.sizes_of(sizes, &Genome::default());
+        if inputs == expected.inputs {
+            continue;
+        }
+        // Where the original itself has no answer, nothing can be asked.
+        let Ok(before) = bench.original_run(&inputs, &own) else {
+            continue;
+        };
+        let after = runner.run(&inputs, geometry, &bench.sizes_of(sizes, genome))?;
+        let refuse = |why: String| Failure::new(Stage::Results, format!("on floats {kind}: {why}"));
+        match (applied.class, first_difference(&before, &after)) {
+            (_, None) => {}
+            (Class::Exact, Some(why)) => return Err(refuse(why)),
+            (Class::Reassociating, Some(_)) => {
+                let tolerance = |element: &Element| {
+                    let allowed = bench.allowed(element);
+                    match (allowed > 0.0, element.size < 4) {
+                        (true, _) => MANY_TIMES * allowed,
+                        // An oracle decides about the launch's own contents; it has no answer to others.
+                        (false, false) => OTHER,
+                        (false, true) => OTHER_NARROW,
+                    }
+                };
+                apart(&inputs, &before, &after, &tolerance).map_err(refuse)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What outputs hold in place of zeros: NaN in every type.
@@ -332,11 +522,21 @@ fn compare<L: Launch>(
     // An oracle decides; without one the original does, within a tolerance.
     let tolerance = |element: &_| match judged {
         Some(_) => f64::INFINITY,
-        None => bench.launch.tolerance(element),
+        None => bench.allowed(element),
     };
     let difference = apart(&expected.inputs, &expected.buffers, found, &tolerance)
         .map_err(|why| Failure::new(Stage::Results, why))?;
     verified.largest_difference = verified.largest_difference.max(difference.largest);
+    let exact = !bench.launch.is_tolerance_asked() && !bench.is_narrow();
+    if judged.is_none() && exact && difference.differing > MOST_DIFFERING {
+        let why = format!(
+            "{:.0} % of the numbers of 16 bits differ: fewer bits than the original calculates with",
+            difference.differing * 100.0
+        );
+        return Err(Failure::new(Stage::Results, why));
+    }
+    let larger = |bias: &f64| verified.bias.is_none_or(|known| bias.abs() > known.abs());
+    verified.bias = difference.bias.filter(larger).or(verified.bias);
     if let Some(judged) = judged {
         let error = judged.map_err(|why| Failure::new(Stage::Oracle, why))?;
         verified.error_before = largest(verified.error_before, expected.error);
@@ -368,11 +568,10 @@ fn check<L: Launch>(
     genome: &Genome,
     source: Option<&str>,
     geometry: &Geometry,
-    level: Level,
+    (level, all): (Level, &[&Sizes]),
     verified: &mut Verified,
 ) -> Result<(), Failure> {
-    let all = bench.launch.sizes(level);
-    let most = if level == Level::Full { all.len() } else { 1 };
+    let most = if level == Level::Quick { 1 } else { all.len() };
     let small = all.iter().filter(|sizes| bench.launch.is_checked(sizes));
     let mut runner = Runner::new(&bench.subject, genome, source, true)?;
     for sizes in small.take(most) {
@@ -381,7 +580,11 @@ fn check<L: Launch>(
         let inputs = inputs.map_err(|why| Failure::new(Stage::Limits, why))?;
         let reports = runner.check(&inputs, geometry, &own)?;
         if let Some(report) = reports.first() {
-            return Err(Failure::new(Stage::Check, report.to_string()));
+            let at = match sizes.is_empty() {
+                true => String::new(),
+                false => format!("at {}: ", describe(sizes)),
+            };
+            return Err(Failure::new(Stage::Check, format!("{at}{report}")));
         }
         verified.checked += 1;
     }

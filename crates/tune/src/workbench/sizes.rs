@@ -1,11 +1,12 @@
 //! Sizes to prove candidates at, for launches whose author named only the one that matters.
 //!
-//! Sizes that are multiples of nothing show most: tails of tiles, clamped indices, rows shorter than a simdgroup. But a
-//! kernel may only be right for some sizes. The original says which: a size at which it faults, never ends or does what
-//! no kernel may is left out for a rounder one.
+//! Sizes that are multiples of nothing show most: tails of tiles, clamped indices, rows shorter than a simdgroup. Long ones
+//! are drawn ([`draw`](super::draw)). But a kernel may only be right for some sizes. The original says which: a size at
+//! which it faults, never ends or does what no kernel may is left out for a rounder one.
 
+use super::draw::{Cost, Draws, KEPT, Wish};
 use super::proof::Runner;
-use super::{Launch, Subject};
+use super::{Launch, Subject, instructions};
 use crate::attempts::{Failure, Genome, Stage};
 use crate::session::Level;
 use assay_launch::{Sizes, describe};
@@ -21,6 +22,17 @@ pub struct Plan {
     pub held_out: Vec<Sizes>,
     /// Too large for runs that are checked.
     pub unchecked: Vec<Sizes>,
+    /// How further sizes are drawn, where they are.
+    pub drawing: Option<Drawing>,
+}
+
+/// How sizes are drawn that depend on a candidate.
+#[derive(Clone, Debug)]
+pub struct Drawing {
+    /// What a run costs.
+    pub cost: Cost,
+    /// What every length is a multiple of: the original is right at no others.
+    pub multiple: u64,
 }
 
 impl Plan {
@@ -40,8 +52,17 @@ const ODD: [u64; 11] = [37, 53, 21, 67, 45, 33, 29, 71, 19, 59, 41];
 /// Multiples to try, the most telling first.
 const MULTIPLES: [u64; 6] = [1, 4, 16, 32, 64, 128];
 
-/// Values no larger than this are kept: they are kinds, not lengths.
-const KEPT: u64 = 4;
+/// Instructions of all simdgroups up to which a launch is run whole on this CPU.
+const AFFORDABLE: f64 = 1e8;
+
+/// The same for a run that is checked.
+const CHECKABLE: f64 = 5e6;
+
+/// Bytes that all buffers of a drawn run hold at most.
+const MOST_BYTES: u64 = 1 << 27;
+
+/// Rounds of drawn sizes for finalists, and for the winner.
+const ROUNDS: usize = 2;
 
 /// Small sizes in place of those a launch names, each a multiple of `multiple`; another round, other sizes.
 ///
@@ -67,44 +88,52 @@ pub fn odd(timed: &Sizes, round: usize, multiple: u64) -> Sizes {
     timed.iter().enumerate().map(small).collect()
 }
 
-/// Sizes of a launch at which the original is clean. `given` are those that the user named, the timed one first;
-/// `affordable` says which of them are cheap enough to run whole.
+/// Sizes of a launch at which the original is clean. `given` are those that the user named, the timed one first.
 pub fn suitable(
     subject: &Subject<'_>,
     launch: &impl Launch,
     given: &[Sizes],
-    affordable: &dyn Fn(&Sizes) -> bool,
 ) -> Result<Plan, Failure> {
-    let mut original = OriginalRuns {
-        subject,
-        launch,
-        run: Runner::new(subject, &Genome::default(), None, false)?,
-        check: Runner::new(subject, &Genome::default(), None, true)?,
-    };
+    let mut original = OriginalRuns::new(subject)?;
     let timed = launch.timed();
+    let estimate = |sizes: &Sizes| instructions(subject, launch, sizes).ok();
+    let cost = Cost::measure(timed, &estimate);
+    let cheaper = |most: f64| -> Vec<Sizes> {
+        let within = given.iter().filter(|sizes| cost.at(sizes) <= most);
+        within.cloned().collect()
+    };
+    let (run, checked) = (cheaper(AFFORDABLE), cheaper(CHECKABLE));
+    let unchecked: Vec<Sizes> = run
+        .iter()
+        .filter(|it| !checked.contains(it))
+        .cloned()
+        .collect();
     if timed.values().all(|value| *value <= KEPT) {
         let all = vec![timed.clone()];
-        let unchecked = if affordable(timed) {
+        original.clean(subject, launch, timed, run.contains(timed))?;
+        let unchecked = if checked.contains(timed) {
             Vec::new()
         } else {
             all.clone()
         };
-        original.clean(timed, unchecked.is_empty())?;
         return Ok(Plan {
             quick: all.clone(),
             full: all.clone(),
             held_out: all,
             unchecked,
+            drawing: None,
         });
     }
     let mut first_failure = None;
+    let mut multiple = None;
     let mut pick = |rounds: std::ops::Range<usize>, multiples: &[u64]| {
         let mut picked: Vec<Sizes> = Vec::new();
         for round in rounds {
-            for &multiple in multiples {
-                let sizes = odd(timed, round, multiple);
-                match original.clean(&sizes, true) {
+            for &by in multiples {
+                let sizes = odd(timed, round, by);
+                match original.clean(subject, launch, &sizes, true) {
                     Ok(()) => {
+                        multiple.get_or_insert(by);
                         picked.extend((!picked.contains(&sizes)).then_some(sizes));
                         break;
                     }
@@ -124,16 +153,32 @@ pub fn suitable(
     full.extend(pick(2..3, &MULTIPLES)?);
     // Whole tiles take other paths than tails.
     full.extend(pick(3..4, &MULTIPLES[3..])?);
-    let held_out = pick(4..6, &MULTIPLES)?;
-    let large: Vec<Sizes> = given.iter().filter(|it| affordable(it)).cloned().collect();
-    full.extend(large.iter().cloned());
+    let mut held_out = pick(4..6, &MULTIPLES)?;
+    let drawing = Drawing {
+        cost,
+        multiple: multiple.unwrap_or(1),
+    };
+    for (stream, sizes) in [(1, &mut full), (2, &mut held_out)] {
+        let mut draws = Draws::new(timed, stream);
+        let wishes = (0..ROUNDS).flat_map(|_| draws.round());
+        let clean = original.of_wishes(subject, launch, wishes, &drawing);
+        sizes.extend(clean);
+        let mut seen: Vec<Sizes> = Vec::new();
+        sizes.retain(|one| {
+            let fresh = !seen.contains(one);
+            seen.push(one.clone());
+            fresh
+        });
+    }
+    full.extend(run);
     match first_failure {
         Some(failure) if quick.is_empty() => Err(failure),
         _ => Ok(Plan {
             quick,
             full,
             held_out,
-            unchecked: large,
+            unchecked,
+            drawing: Some(drawing),
         }),
     }
 }
@@ -180,18 +225,50 @@ pub fn quick(
 }
 
 /// The original, run and checked.
-struct OriginalRuns<'a, L: Launch> {
-    subject: &'a Subject<'a>,
-    launch: &'a L,
+pub(super) struct OriginalRuns {
     run: Runner,
     check: Runner,
 }
 
-impl<L: Launch> OriginalRuns<'_, L> {
+impl OriginalRuns {
+    pub(super) fn new(subject: &Subject<'_>) -> Result<OriginalRuns, Failure> {
+        Ok(OriginalRuns {
+            run: Runner::new(subject, &Genome::default(), None, false)?,
+            check: Runner::new(subject, &Genome::default(), None, true)?,
+        })
+    }
+
+    /// The sizes that wishes become where the original is clean.
+    pub(super) fn of_wishes(
+        &mut self,
+        subject: &Subject<'_>,
+        launch: &impl Launch,
+        wishes: impl IntoIterator<Item = Wish>,
+        drawing: &Drawing,
+    ) -> Vec<Sizes> {
+        let mut clean = Vec::new();
+        for wish in wishes {
+            let sizes = wish.fitted(&drawing.cost, drawing.multiple);
+            if !clean.contains(&sizes)
+                && fits(launch, &sizes)
+                && self.clean(subject, launch, &sizes, true).is_ok()
+            {
+                clean.push(sizes);
+            }
+        }
+        clean
+    }
+
     /// Makes sure that the original ends, does nothing that no kernel may, and is right by the oracle.
-    fn clean(&mut self, sizes: &Sizes, checked: bool) -> Result<(), Failure> {
+    fn clean(
+        &mut self,
+        subject: &Subject<'_>,
+        launch: &impl Launch,
+        sizes: &Sizes,
+        checked: bool,
+    ) -> Result<(), Failure> {
         let mut own = sizes.clone();
-        own.extend(self.subject.numbers(&[]));
+        own.extend(subject.numbers(&[]));
         let at = |failure: Failure| match sizes.is_empty() {
             true => failure,
             false => {
@@ -199,9 +276,9 @@ impl<L: Launch> OriginalRuns<'_, L> {
                 Failure::new(failure.stage, why)
             }
         };
-        let inputs = self.launch.inputs(&own, 1);
+        let inputs = launch.inputs(&own, 1);
         let inputs = inputs.map_err(|why| at(Failure::new(Stage::Limits, why)))?;
-        let geometry = self.launch.geometry();
+        let geometry = launch.geometry();
         let buffers = self.run.run(&inputs, geometry, &own).map_err(at)?;
         if checked {
             let reports = self.check.check(&inputs, geometry, &own).map_err(at)?;
@@ -209,9 +286,18 @@ impl<L: Launch> OriginalRuns<'_, L> {
                 return Err(at(Failure::new(Stage::Check, report.to_string())));
             }
         }
-        match self.launch.judged(&own, 1, &buffers) {
+        match launch.judged(&own, 1, &buffers) {
             Some(Err(why)) => Err(at(Failure::new(Stage::Oracle, why))),
             _ => Ok(()),
         }
     }
+}
+
+/// Returns true if what a launch binds is small enough for a drawn run.
+fn fits(launch: &impl Launch, sizes: &Sizes) -> bool {
+    let inputs = launch.inputs(sizes, 1);
+    inputs.is_ok_and(|inputs| {
+        let bytes = inputs.buffers.iter().map(|buffer| buffer.size());
+        bytes.fold(0, u64::saturating_add) <= MOST_BYTES
+    })
 }

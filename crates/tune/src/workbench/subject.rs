@@ -135,7 +135,7 @@ impl<'a> Subject<'a> {
         };
         let mut options = options.clone();
         for (name, value) in self.settings(given) {
-            if defined(text, &name).is_none() {
+            if defined(text, &name).is_none() && !is_function_constant(text, &name) {
                 options
                     .defines
                     .retain(|define| define.split('=').next() != Some(name.as_str()));
@@ -339,9 +339,56 @@ impl<'a> Subject<'a> {
         threadgroup: [u32; 3],
     ) -> Result<Program, Failure> {
         let (library, constants) = self.runs(genome, source, false)?;
+        self.generated(&library, &constants, threadgroup)
+    }
+
+    /// The same for several threadgroups.
+    pub(super) fn codes(
+        &self,
+        genome: &Genome,
+        source: Option<&str>,
+        threadgroups: &[[u32; 3]],
+    ) -> Result<Vec<Program>, Failure> {
+        let (library, constants) = self.runs(genome, source, false)?;
+        let mut made: Vec<([u32; 3], Program)> = Vec::new();
+        let mut programs = Vec::new();
+        for &threadgroup in threadgroups {
+            let known = made.iter().find(|known| known.0 == threadgroup);
+            let program = match known {
+                Some((_, program)) => program.clone(),
+                None => {
+                    let program = self.generated(&library, &constants, threadgroup)?;
+                    made.push((threadgroup, program.clone()));
+                    program
+                }
+            };
+            programs.push(program);
+        }
+        Ok(programs)
+    }
+
+    /// The machine code of the kernel in another text, compiled as the user's own.
+    pub(super) fn code_of_text(
+        &self,
+        text: &str,
+        knobs: &Settings,
+        threadgroup: [u32; 3],
+    ) -> Result<Program, Failure> {
+        let library = self.compile(&self.path, text, &self.options(knobs))?;
+        let kernel = library.kernel(&self.function).map_err(compile_failure)?;
+        let constants = self.given_constants(kernel, knobs)?;
+        self.generated(&library, &constants, threadgroup)
+    }
+
+    fn generated(
+        &self,
+        library: &Library,
+        constants: &[GivenConstant],
+        threadgroup: [u32; 3],
+    ) -> Result<Program, Failure> {
         let kernel = library.kernel(&self.function).map_err(compile_failure)?;
         let request = Request {
-            constants: &constants,
+            constants,
             open: OpenConstants::Zero,
             form: Form::Optimised,
         };
@@ -401,6 +448,19 @@ impl<'a> Subject<'a> {
     }
 }
 
+/// Returns true if a source declares a function constant of a name: `constant int TM [[function_constant(0)]];`.
+fn is_function_constant(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let alone = !text
+            .get(..at)
+            .is_some_and(|before| before.ends_with(is_word));
+        let behind = text.get(at + name.len()..).unwrap_or_default().trim_start();
+        let attribute = behind.strip_prefix("[[").map(str::trim_start);
+        alone && attribute.is_some_and(|it| it.starts_with("function_constant"))
+    })
+}
+
 /// Returns true if a source uses a name outside comments about knobs and launches.
 fn mentions(text: &str, name: &str) -> bool {
     let lines = text
@@ -428,4 +488,16 @@ fn compile_failure(error: assay_front::Error) -> Failure {
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_constant_of_a_source_is_no_macro() {
+        let text = "// TM\nconstant int TM [[function_constant(0)]];\nconstant int N = TM;\n";
+        assert!(is_function_constant(text, "TM"));
+        assert!(!is_function_constant(text, "M") && !is_function_constant(text, "N"));
+    }
 }

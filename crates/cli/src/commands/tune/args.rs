@@ -44,6 +44,19 @@ pub(super) struct SearchArgs {
     #[arg(long, value_name = "CHIP", default_value = assay_chip::DEFAULT_CHIP)]
     pub(super) chip: String,
 
+    /// Several chips at once: the claim is about every size on each of them, none may be slower
+    #[arg(
+        long,
+        value_name = "CHIP,CHIP...",
+        value_delimiter = ',',
+        conflicts_with = "chip"
+    )]
+    pub(super) chips: Vec<String>,
+
+    /// Accept that it is slower than the original at some of the sizes or chips, if it is faster on the whole
+    #[arg(long)]
+    pub(super) allow_slower: bool,
+
     /// Candidates to evaluate at most, the original included
     #[arg(long, value_name = "N", default_value_t = 150, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(super) evaluations: u32,
@@ -156,6 +169,16 @@ pub(super) enum Format {
     Text,
     /// For programs; follows schemas/assay.tune.json
     Json,
+}
+
+impl SearchArgs {
+    /// The chips, the principal one first.
+    pub(super) fn chips(&self) -> Vec<&str> {
+        match self.chips.is_empty() {
+            true => vec![&self.chip],
+            false => self.chips.iter().map(String::as_str).collect(),
+        }
+    }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -36,7 +36,7 @@ fn proven(name: &str, source: &str) -> Result<(), Failure> {
         Vec::new(),
         Knobs::default(),
     );
-    let bench = Bench::new(subject, &launch, &target, name);
+    let bench = Bench::new(subject, &launch, [&target], name);
     let written = Written {
         source: source.to_owned(),
         ..Written::default()

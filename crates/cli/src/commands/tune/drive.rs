@@ -15,16 +15,17 @@ use assay_predict::{MODEL, Target};
 use assay_report::envelope::Envelope;
 use assay_report::number::nanoseconds;
 use assay_tune::attempts::view::{self, View};
-use assay_tune::attempts::{Database, Filter, Geometry, NewSession, SessionId, Stage};
+use assay_tune::attempts::{Attempt, Database, Filter, Geometry, NewSession, SessionId, Stage};
 use assay_tune::diff;
 use assay_tune::fingerprint::Fingerprint;
 use assay_tune::report::{About, Report, Setting, text};
 use assay_tune::session::{self, Found, Options, Progress, Proposer, Surroundings, Workbench};
 use assay_tune::space::Space;
-use assay_tune::workbench::{Bench, Launch, Subject};
+use assay_tune::splice::{beside_original, spliced};
+use assay_tune::workbench::{Bench, Compared, Launch, Subject};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 /// A gain no larger than this is a tie.
@@ -74,7 +75,11 @@ pub(super) fn tune<L: Launch>(
     task: Task<'_, L>,
     ledger: &SharedLedger,
 ) -> Result<Finished, Failure> {
-    let target = &Choice::one(&args.chip)?;
+    let targets = args.chips().into_iter().map(Choice::one);
+    let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
+    let Some(target) = targets.first() else {
+        return Err(Failure::usage("--chips names no chip").advice("--chips m1,m2"));
+    };
     let space = task.subject.knobs.space().map_err(|error| {
         let kind = match args.restrict.is_empty() && args.knobs.is_empty() {
             true => Kind::Input,
@@ -87,11 +92,11 @@ pub(super) fn tune<L: Launch>(
             .advice("declare some: // assay: tune TM = 1,2,4 in the source, or --knob TM=1,2,4"));
     }
     if args.candidate.is_some() {
-        let bench = Bench::new(task.subject, task.launch, target, &task.identity);
+        let bench = Bench::new(task.subject, task.launch, &targets, &task.identity);
         let document = candidate::evaluate(args, &bench)?;
         return Ok(Finished::Candidate(Box::new(document)));
     }
-    let options = options(args, target);
+    let options = options(args, &targets);
     let space = space.filter(|_| !matches!(args.only, Some(Only::Recipes | Only::Model)));
     let identity = Fingerprint::default()
         .with(task.identity.as_bytes())
@@ -116,7 +121,7 @@ pub(super) fn tune<L: Launch>(
     let (described, tolerance) = (task.described.clone(), task.tolerance.clone());
     // What results are compared with decides what is proven, besides the kernel and its launch.
     let about = format!("{:?} {:?} {}", args.oracle, args.tolerance, task.identity);
-    let bench = Bench::new(task.subject, task.launch, target, &about);
+    let bench = Bench::new(task.subject, task.launch, &targets, &about);
     let bar = bar(args, context);
     let brief = match args.model.is_asked() {
         true => brief::brief(&bench, target, &task.name, described, tolerance)?,
@@ -139,21 +144,31 @@ pub(super) fn tune<L: Launch>(
     left.map_err(|error| location::failure(&error))?;
     let mut notes = task.notes;
     notes.extend(asked(author.as_ref(), &found));
-    notes.push(match target.is_stand_in() {
-        true => format!("{} runs another instruction set; times are of M1 and M2 code", target.chip.title),
-        false => "modelled and proven for this source compiled by assay: Apple's compiler may round and schedule differently".to_owned(),
+    notes.push(match targets.iter().find(|target| target.is_stand_in()) {
+        Some(target) => format!("{} runs another instruction set; times are of M1 and M2 code", target.chip.title),
+        None => "modelled and proven for this source compiled by assay: Apple's compiler may round and schedule differently".to_owned(),
     });
     let about = About {
         kernel: task.name.clone(),
-        chip: args.chip.clone(),
+        chip: args.chips().join(", "),
         session: session.0,
         notes,
+        beside: beside(&bench, &found, &targets)?,
     };
     let mut report = Report::new(&found, about, task.flags);
     if report.improved && !report.recipes.is_empty() {
         report.source = (task.head)(&report) + &report.source;
     }
-    save(args, &report, &task.path, found.original.source.as_deref())?;
+    save(args, &report)?;
+    if let (Some(path), Some(winner)) = (
+        &args.patch,
+        found.winner.as_ref().filter(|_| report.improved),
+    ) {
+        let original = found.original.source.as_deref().unwrap_or_default();
+        let patched = patched(&bench, original, winner, &report)?;
+        let name = task.path.trim_start_matches('/');
+        write(path, &diff::unified(name, original, &patched))?;
+    }
     if let Some(path) = &args.model.report {
         write_session(&database, session, path)?;
     }
@@ -241,23 +256,29 @@ fn write_session(database: &Database, session: SessionId, path: &Path) -> Result
     output.finish()
 }
 
-fn options(args: &SearchArgs, target: &Target) -> Options {
-    let constants = &target.constants;
-    let wider = match target.is_stand_in() {
-        true => constants.band_chip,
-        false => 1.0,
+fn options(args: &SearchArgs, targets: &[Target]) -> Options {
+    let band = |target: &Target| {
+        let constants = &target.constants;
+        let wider = match target.is_stand_in() {
+            true => constants.band_chip,
+            false => 1.0,
+        };
+        constants.band_pair * wider
     };
-    let identity = format!("{:?} {:?}", target.chip, constants);
+    let band = targets.iter().map(band).fold(1.0, f64::max);
+    let parts = targets.iter();
+    let parts = parts.map(|target| format!("{:?} {:?}", target.chip, target.constants));
+    let identity = parts.collect::<Vec<_>>().join(" ");
     let identity = assay_tune::fingerprint::of(&identity);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     Options {
         seed: args.seed,
         evaluations: args.evaluations as usize,
         // A band of ratios is that of two predictions.
-        error: (constants.band_pair * wider).ln() / FOUR_OF_FIVE / std::f64::consts::SQRT_2,
+        error: band.ln() / FOUR_OF_FIVE / std::f64::consts::SQRT_2,
         tie: TIE,
         recipes: !matches!(args.only, Some(Only::Knobs | Only::Model)),
-        chip: args.chip.clone(),
+        chip: args.chips().join(","),
         model: format!("{MODEL} {}", &identity[..8]),
         now: now.map_or(0, |time| time.as_secs() as i64),
     }
@@ -283,7 +304,7 @@ fn session_of<L: Launch>(
     let new = NewSession {
         key,
         kernel: &task.name,
-        chip: &args.chip,
+        chip: &options.chip,
         seed: args.seed,
         command: &format!(
             "assay tune {} --seed {} --evaluations {}{}",
@@ -422,28 +443,71 @@ pub(super) fn original_failure(kernel: &str, failure: &assay_tune::attempts::Fai
     }
 }
 
-/// Writes the files that were asked for.
-fn save(
-    args: &SearchArgs,
-    report: &Report,
-    path: &str,
-    original: Option<&str>,
-) -> Result<(), Failure> {
-    if !report.improved {
-        return Ok(());
-    }
-    let write = |path: &PathBuf, text: &str| {
-        let mut output = Output::open(Some(path))?;
-        output.write_all(text.as_bytes())?;
-        output.finish()
+/// Chips of the generations, which a winner is looked at on besides those that were asked for.
+const GENERATIONS: [&str; 4] = ["m1", "m2", "m3-max", "m4"];
+
+/// The winner beside the original: where the claim is about, and at other shapes on other chips.
+fn beside<L: Launch>(
+    bench: &Bench<'_, L>,
+    found: &Found,
+    targets: &[Target],
+) -> Result<Vec<Compared>, Failure> {
+    let Some(winner) = found.winner.as_ref().filter(|_| found.decision.kept) else {
+        return Ok(Vec::new());
     };
-    if let Some(file) = &args.save {
-        write(file, &report.source)?;
+    let mut others: Vec<Target> = targets.to_vec();
+    for name in GENERATIONS {
+        if !others.iter().any(|target| target.chip.name == name) {
+            others.push(Choice::one(name)?);
+        }
     }
-    if let Some(file) = &args.patch {
-        let before = original.unwrap_or_default();
-        let path = path.trim_start_matches('/');
-        write(file, &diff::unified(path, before, &report.source))?;
+    let claimed = bench.claimed(&winner.genome);
+    let mut all = claimed.map_err(|failure| Failure::input(failure.why))?;
+    let others: Vec<&Target> = others.iter().collect();
+    all.extend(bench.elsewhere(&winner.genome, &others));
+    Ok(all)
+}
+
+/// The original's file with the winner in place of the kernel, or beside it where it only pays under a condition.
+fn patched<L: Launch>(
+    bench: &Bench<'_, L>,
+    original: &str,
+    winner: &Attempt,
+    report: &Report,
+) -> Result<String, Failure> {
+    let source = &report.source;
+    if winner.genome.steps.is_empty() {
+        return Ok(source.clone());
     }
-    Ok(())
+    let refused = |why: &str| {
+        Failure::input(format!("--patch: {why}"))
+            .advice("--source FILE.metal writes the faster kernel as a file of its own")
+    };
+    let function = &bench.subject().function;
+    let patched = spliced(original, function, source).ok_or_else(|| {
+        refused(&format!(
+            "{function} is not one definition or instantiation of its file"
+        ))
+    })?;
+    let confirmed = bench.confirm(&patched, &winner.genome);
+    confirmed.map_err(|failure| refused(&failure.why))?;
+    match report.guard {
+        None => Ok(patched),
+        Some(_) => beside_original(original, function, source)
+            .ok_or_else(|| refused(&format!("{function} is not one definition of its file"))),
+    }
+}
+
+/// Writes the source that was asked for.
+fn save(args: &SearchArgs, report: &Report) -> Result<(), Failure> {
+    match args.save.as_ref().filter(|_| report.improved) {
+        Some(file) => write(file, &report.source),
+        None => Ok(()),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut output = Output::open(Some(path))?;
+    output.write_all(text.as_bytes())?;
+    output.finish()
 }

@@ -9,7 +9,7 @@ use assay_launch::element::Element;
 use assay_launch::{Inputs, Sizes};
 use assay_rewrite::recipe::Geometry;
 use assay_tune::session::Level;
-use assay_tune::workbench::{AS_WRITTEN, Launch, Plan};
+use assay_tune::workbench::{AS_WRITTEN, Drawing, Launch, Plan};
 
 /// Relative to the largest magnitude of a buffer, how far floats that are added in another order may be apart.
 const TOLERANCE: f64 = 1e-4;
@@ -21,6 +21,10 @@ pub(crate) struct FileLaunch {
     pub(crate) launched: Launched,
     geometry: Geometry,
     timed: Sizes,
+    /// All sizes that the claim is about.
+    cases: Vec<Sizes>,
+    /// It may be slower at some of them.
+    pub(super) may_be_slower: bool,
     /// Where candidates are proven.
     pub(crate) plan: Plan,
     tolerance: Option<f64>,
@@ -33,6 +37,8 @@ impl FileLaunch {
         let geometry = Geometry::of_launch(&launched.launch).map_err(|_| task::no_launch())?;
         Ok(FileLaunch {
             timed: geometry.sizes.clone(),
+            cases: launched.launch.cases()?,
+            may_be_slower: false,
             geometry,
             launched,
             plan: Plan::default(),
@@ -55,11 +61,6 @@ impl FileLaunch {
         };
         given + " Buffers that the original only reads must stay as they are."
     }
-
-    /// All sizes that were given.
-    pub(super) fn given(&self) -> Result<Vec<Sizes>, Failure> {
-        Ok(self.launched.launch.cases()?)
-    }
 }
 
 impl Launch for FileLaunch {
@@ -71,8 +72,24 @@ impl Launch for FileLaunch {
         &self.timed
     }
 
+    fn cases(&self) -> Vec<Sizes> {
+        self.cases.clone()
+    }
+
+    fn is_slower_allowed(&self) -> bool {
+        self.may_be_slower
+    }
+
     fn sizes(&self, level: Level) -> &[Sizes] {
         self.plan.sizes(level)
+    }
+
+    fn drawing(&self) -> Option<&Drawing> {
+        self.plan.drawing.as_ref()
+    }
+
+    fn is_tolerance_asked(&self) -> bool {
+        self.tolerance.is_some()
     }
 
     fn is_checked(&self, sizes: &Sizes) -> bool {

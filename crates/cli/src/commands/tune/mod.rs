@@ -1,5 +1,7 @@
 //! `assay tune`: makes a kernel faster, and says by how much it really is.
 
+#[cfg(test)]
+mod almost_right;
 mod args;
 pub(crate) mod brief;
 mod candidate;
@@ -17,6 +19,8 @@ pub(crate) mod registry;
 mod replay;
 mod search;
 mod set;
+#[cfg(test)]
+mod spellings;
 
 use crate::context::Context;
 use crate::failure::CommandResult;

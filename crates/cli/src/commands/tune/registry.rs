@@ -61,7 +61,7 @@ impl<'a> RegistryLaunch<'a> {
                 full: quick.clone(),
                 quick,
                 held_out: sizes_of(&[SizeUse::HeldOut])?,
-                unchecked: Vec::new(),
+                ..Plan::default()
             },
             timed,
             function: format!("{}_{dtype}", pass.function),

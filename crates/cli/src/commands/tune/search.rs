@@ -22,13 +22,10 @@ use assay_tune::attempts::Geometry;
 use assay_tune::fingerprint::Fingerprint;
 use assay_tune::knobs::Knobs;
 use assay_tune::report::{Report, Setting};
-use assay_tune::workbench::{Launch, Origin, Subject, instructions, suitable};
+use assay_tune::workbench::{Launch, Origin, Subject, suitable};
 use indicatif::ProgressBar;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Instructions of all simdgroups up to which a launch is run whole on this CPU.
-const AFFORDABLE: f64 = 1e8;
 
 pub(super) fn run(args: &SearchArgs, context: &Context) -> CommandResult {
     if args.only == Some(Only::Model) && !args.model.is_asked() {
@@ -148,6 +145,7 @@ fn of_bytes(
     let found = asked.launch(flags, context)?;
     let described = found.launch.comment(&function);
     let mut launch = FileLaunch::new(found, args.tolerance)?;
+    launch.may_be_slower = args.allow_slower;
     if let Some(why) = subject.idle_knob(launch.geometry()) {
         return Err(Failure::usage(why).advice(
             "a knob is a function constant, a macro of the source (#define TM 4), or a name in --grid or --threadgroup",
@@ -216,13 +214,10 @@ fn prepare(
     if let Some(text) = &args.oracle {
         launch.oracle = Some(oracle(text, launch, args.tolerance)?);
     }
-    let given = launch.given()?;
+    let given = launch.cases();
     let fixed: &FileLaunch = launch;
-    let affordable = |sizes: &_| {
-        instructions(subject, fixed, sizes).is_ok_and(|instructions| instructions <= AFFORDABLE)
-    };
     let spinner = spinner(context, &format!("trying sizes of {function}"));
-    let plan = suitable(subject, fixed, &given, &affordable);
+    let plan = suitable(subject, fixed, &given);
     spinner.finish_and_clear();
     launch.plan = plan.map_err(|failure| original_failure(function, &failure))?;
     Ok(())

@@ -75,7 +75,7 @@ pub(super) fn run(args: &SearchArgs, context: &Context) -> CommandResult {
         kernels.push(row);
     }
     let document = Document {
-        chip: args.chip.clone(),
+        chip: args.chips().join(", "),
         basis: "modelled",
         kernels,
     };

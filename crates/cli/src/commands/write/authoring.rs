@@ -478,7 +478,7 @@ fn timed(
         Vec::new(),
         Knobs::default(),
     );
-    let bench = Bench::new(subject, &launch, target, &specification.text);
+    let bench = Bench::new(subject, &launch, [target], &specification.text);
     let prepared = bench.prepare(&Genome::default())?;
     let prediction = bench.predict(&prepared)?;
     Ok((prepared.program, prediction))

@@ -20,6 +20,9 @@ use assay_tune::workbench::{Launch as _, Origin, Plan, Subject, suitable};
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// Sizes for finalists that a description lists.
+const LISTED: usize = 4;
+
 /// The reference's name in the folder of the kernel.
 pub(super) const FILE: &str = "reference.metal";
 
@@ -85,11 +88,13 @@ impl Reference {
             return Err(Failure::usage("the reference's launch is in plain numbers")
                 .advice("name sizes, so that others can be tried: --size N=1024 --grid N"));
         }
-        let plan = suitable(&subject, &launch, &[], &|_| false);
-        let plan = plan.map_err(|failure| {
+        let plan = suitable(&subject, &launch, &[]);
+        let mut plan = plan.map_err(|failure| {
             Failure::input(format!("{function}: {}", failure.why))
                 .advice("a reference says what is right: repair it first")
         })?;
+        plan.full.truncate(LISTED);
+        plan.held_out.truncate(LISTED / 2);
         let outputs = arguments.iter().filter(|it| it.role == "output");
         let Some(first) = outputs.clone().next() else {
             return Err(Failure::usage("the reference's launch has no output")
