@@ -82,6 +82,7 @@ impl Library {
             standard,
             include_folders,
             include_files,
+            link_files: Vec::new(),
             defines,
             checked: false,
             within: None,

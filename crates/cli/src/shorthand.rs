@@ -1,7 +1,7 @@
 //! What may be left out of a command line, filled in before it is parsed: `assay FILE` profiles the file, `--json` is
-//! `--format json`, and the name after `-o` chooses the format.
+//! `--format json`, the name after `-o` chooses the format, and a second Metal source is linked with the first.
 
-use clap::Command;
+use clap::{Arg, ArgAction, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -20,6 +20,9 @@ pub(crate) fn expand(mut line: Vec<OsString>, program: &Command) -> Vec<OsString
             *word = "--format=json".into();
         }
     }
+    link_sources(&mut line, command, after);
+    let end = line.iter().position(|word| word == "--");
+    let end = end.unwrap_or(line.len());
     let own = &line[after.min(end)..end];
     let says_format = own.iter().any(|word| {
         word.to_str()
@@ -29,6 +32,50 @@ pub(crate) fn expand(mut line: Vec<OsString>, program: &Command) -> Vec<OsString
         line.insert(after, format!("--format={format}").into());
     }
     line
+}
+
+/// `profile A.metal B.metal` is `profile A.metal --link B.metal`, where a command takes one file.
+fn link_sources(line: &mut Vec<OsString>, command: &Command, after: usize) {
+    let one_file = command.get_positionals().count() == 1
+        && command
+            .get_positionals()
+            .all(|file| matches!(file.get_action(), ArgAction::Set));
+    if !one_file || !has_option(command, "link") {
+        return;
+    }
+    let (mut at, mut sources) = (after, 0);
+    while let Some(word) = line.get(at).filter(|word| *word != "--") {
+        let text = word.to_string_lossy();
+        if text.starts_with('-') && text.len() > 1 {
+            at += 1 + usize::from(takes_next(command, &text));
+            continue;
+        }
+        let is_source = Path::new(word)
+            .extension()
+            .is_some_and(|end| end == "metal");
+        sources += usize::from(is_source);
+        if is_source && sources > 1 {
+            line.insert(at, "--link".into());
+            at += 1;
+        }
+        at += 1;
+    }
+}
+
+/// Returns true if an option has its value in the next word.
+fn takes_next(command: &Command, word: &str) -> bool {
+    let long = word.strip_prefix("--");
+    let named = |arg: &&Arg| match long {
+        Some(name) => arg.get_long() == Some(name),
+        None => arg
+            .get_short()
+            .is_some_and(|short| word[1..] == *short.to_string()),
+    };
+    let takes = |arg: &Arg| {
+        matches!(arg.get_action(), ArgAction::Set | ArgAction::Append)
+            && !arg.is_require_equals_set()
+    };
+    command.get_arguments().find(named).is_some_and(takes)
 }
 
 /// Returns true if the first word is not a command and not an option, and leads to a file or looks like one.
@@ -115,6 +162,24 @@ mod tests {
         check("assay softmax", "assay softmax");
         check("assay help.metal --full", "assay profile help.metal --full");
         check("assay --version", "assay --version");
+    }
+
+    #[test]
+    fn a_second_source_is_linked() {
+        check(
+            "assay profile a.metal b.metal -f k c.metal",
+            "assay profile a.metal --link b.metal -f k --link c.metal",
+        );
+        check(
+            "assay a.metal b.metal",
+            "assay profile a.metal --link b.metal",
+        );
+        check(
+            "assay profile a.metal --link b.metal -o c.metal",
+            "assay profile a.metal --link b.metal -o c.metal",
+        );
+        check("assay diff a.metal b.metal", "assay diff a.metal b.metal");
+        check("assay run --check a.metal", "assay run --check a.metal");
     }
 
     #[test]

@@ -29,6 +29,10 @@ pub(crate) struct SourceArgs {
     #[arg(long = "include", id = "include-file", value_name = "FILE")]
     before: Vec<PathBuf>,
 
+    /// Compile this file too and link it: kernels call its functions (also A.metal B.metal); may be repeated
+    #[arg(long = "link", id = "link-file", value_name = "FILE")]
+    link: Vec<PathBuf>,
+
     /// Define a macro; may be repeated
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
@@ -65,6 +69,7 @@ impl SourceArgs {
         let own = SourceOptions {
             include_folders: self.include.clone(),
             include_files: self.before.clone(),
+            link_files: self.link.clone(),
             defines: self.define.clone(),
             standard: self.std,
             fast_math: !self.no_fast_math,

@@ -88,6 +88,7 @@ pub fn metallib(
         arguments.push(format!("-D{define}").into());
     }
     arguments.extend(["-o".into(), library.clone().into(), text.clone().into()]);
+    arguments.extend(options.link_files.iter().map(Into::into));
     let ran = developer_tool(tools, "metal", &arguments)?;
     if ran.success {
         return read(&library);

@@ -15,6 +15,8 @@ pub struct SourceOptions {
     pub include_folders: Vec<PathBuf>,
     /// Files that stand before the source, in order.
     pub include_files: Vec<PathBuf>,
+    /// Other sources of the same library, linked with this one.
+    pub link_files: Vec<PathBuf>,
     /// Macros, `NAME` or `NAME=VALUE`.
     pub defines: Vec<String>,
     /// Make programs to be checked: nothing is optimised away, and the compiler warns.
@@ -30,6 +32,7 @@ impl Default for SourceOptions {
             standard: Standard::default(),
             include_folders: Vec::new(),
             include_files: Vec::new(),
+            link_files: Vec::new(),
             defines: Vec::new(),
             checked: false,
             within: None,
@@ -43,6 +46,7 @@ impl SourceOptions {
         Options {
             include_folders: self.include_folders.clone(),
             include_files: self.include_files.clone(),
+            link_files: self.link_files.clone(),
             defines: self.defines.clone(),
             standard: self.standard,
             fast_math: self.fast_math,

@@ -18,6 +18,9 @@ const KEEP: usize = 8;
 /// Descriptions of allowed folders kept, a few hundred bytes each.
 const KEEP_OVERLAYS: usize = 256;
 
+/// Bitcode of files that were linked.
+const KEEP_LINKED: usize = 64;
+
 /// Bytes of bitcode kept; the oldest go first. A large library of kernels takes about 10 MB.
 const KEEP_BITCODE: u64 = 256 << 20;
 
@@ -66,6 +69,19 @@ impl<'a> Cache<'a> {
         fs::create_dir_all(&folder)?;
         write_whole(&path, text.as_bytes())?;
         Cache::new(&folder).tidy("files-", ".yaml", KEEP_OVERLAYS);
+        Ok(path)
+    }
+
+    /// A file with this bitcode, named by it, for clang to link.
+    pub(crate) fn linked(&self, code: &[u8]) -> io::Result<PathBuf> {
+        let folder = self.folder.join("linked");
+        let path = folder.join(format!("part-{}.bc", hash(&[code])));
+        if fs::read(&path).is_ok_and(|there| there == code) {
+            return Ok(path);
+        }
+        fs::create_dir_all(&folder)?;
+        write_whole(&path, code)?;
+        Cache::new(&folder).tidy("part-", ".bc", KEEP_LINKED);
         Ok(path)
     }
 

@@ -71,10 +71,13 @@ pub(crate) fn rewrite(tokens: &Tokens<'_>, names: &HashSet<&str>, patch: &mut Pa
 pub(crate) fn rewrite_members(tokens: &Tokens<'_>, names: &HashSet<&str>, patch: &mut Patch) {
     for name in 1..tokens.len() {
         let is_type = tokens.is_word(name) && names.contains(tokens.get(name));
-        if !(is_type && tokens.is(name - 1, "::") && tokens.is(name + 1, "(")) {
+        let is_call = tokens.is(name + 1, "(") && !tokens.is(name + 2, ")");
+        if !(is_type && tokens.is(name - 1, "::") && is_call) {
             continue;
         }
-        if let Some(start) = path_start(tokens, name).filter(|&start| is_operand(tokens, start)) {
+        if let Some(start) =
+            path_start(tokens, name).filter(|&start| is_operand(tokens, start, name + 1))
+        {
             patch.insert_before(start, "::__metal_make<");
             patch.insert_after(name, ">");
         }
@@ -107,31 +110,23 @@ fn path_start(tokens: &Tokens<'_>, name: usize) -> Option<usize> {
 /// Tokens of a list of template arguments that are looked at.
 const MOST_ARGUMENTS: usize = 256;
 
-/// Returns true if what begins here is an operand, not a declaration.
-fn is_operand(tokens: &Tokens<'_>, start: usize) -> bool {
+/// What an operand stands behind. Behind `{` and `>` a declaration may begin as well.
+const BEFORE_OPERANDS: &[&str] = &[
+    "return", "case", "else", "=", "(", ",", "[", "?", ":", "&&", "||", "!", "~", "+", "-", "*",
+    "/", "%", "&", "|", "^", "<", "<<", ">>", "<=", ">=", "==", "!=", "+=", "-=", "*=", "/=", "%=",
+    "&=", "|=", "^=", "<<=", ">>=",
+];
+
+/// Returns true if the call of a type that begins at `start` is an operand, not a declaration; its parentheses open at `open`.
+fn is_operand(tokens: &Tokens<'_>, start: usize, open: usize) -> bool {
     let Some(before) = start.checked_sub(1) else {
         return false;
     };
+    let after = tokens.get(tokens.after_group(open, tokens.len()));
     match tokens.get(before) {
-        "return" | "case" | "else" | "=" | "(" | "," | "[" | "?" | ":" | "&&" | "||" | "!"
-        | "~" => true,
-        word => matches!(
-            word,
-            "+" | "-"
-                | "/"
-                | "%"
-                | "|"
-                | "^"
-                | "<<"
-                | "<="
-                | ">="
-                | "=="
-                | "!="
-                | "+="
-                | "-="
-                | "*="
-                | "/="
-        ),
+        "{" => after != ";",
+        ">" => after != "{",
+        word => BEFORE_OPERANDS.contains(&word),
     }
 }
 
@@ -300,6 +295,11 @@ mod tests {
             (
                 "typedef bfloat type; return typename A<B<int>>::type(h);",
                 "typedef bfloat type; return ::__metal_make<typename A<B<int>>::type>(h);",
+            ),
+            (
+                "using type = bfloat; b[0] = b[1] * A::type(h); x = {A::type(h), 1}; y = a > A::type(h);",
+                "using type = bfloat; b[0] = b[1] * ::__metal_make<A::type>(h); \
+                 x = {::__metal_make<A::type>(h), 1}; y = a > ::__metal_make<A::type>(h);",
             ),
             (
                 "typedef bfloat type; void f() { A::type(x); A::type (*p)(int); }",

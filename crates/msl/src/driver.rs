@@ -7,6 +7,7 @@ use crate::diagnostic::{self, Diagnostic, Note, Place, Raw, source_line};
 use crate::flags;
 use crate::headers::{self, Part};
 use crate::kernel_info::KernelInfo;
+use crate::link::Linked;
 use crate::locate::Locator;
 use crate::overlay::Overlay;
 use crate::patch::Patched;
@@ -35,6 +36,8 @@ pub struct Options {
     pub include_folders: Vec<PathBuf>,
     /// Files that stand before the source, in order, as a host program puts them there (`-include`).
     pub include_files: Vec<PathBuf>,
+    /// Other sources of the same library, compiled with the same options and linked: a kernel may call their functions.
+    pub link_files: Vec<PathBuf>,
     /// Macros, `NAME` or `NAME=VALUE` (`-D`).
     pub defines: Vec<String>,
     /// The version of the language.
@@ -160,6 +163,7 @@ impl Options {
         Options {
             include_folders: Vec::new(),
             include_files: Vec::new(),
+            link_files: Vec::new(),
             defines: Vec::new(),
             standard: Standard::default(),
             fast_math: true,
@@ -222,17 +226,20 @@ pub fn compile(
     // What clang is given is looked at as it is, whatever the rewriting has made of it.
     text_rules::check(&patched.text, Author::Rewriting)
         .map_err(|refused| against_the_rules(&refused, patched.origin(refused.offset), &locator))?;
+    session.linked = Linked::new(compiler, options)?;
     let run = session.compile(&patched.text)?;
     session.confine_diagnostics(source.path, &run)?;
     if !run.success {
         return Err(failure(&run, &locator));
     }
-    Ok(Compiled {
+    let mut compiled = Compiled {
         warnings: warnings(&run, &locator),
         code: run.stdout,
         kernels: rewritten.kernels,
         others: rewritten.others,
-    })
+    };
+    session.linked.add_to(&mut compiled);
+    Ok(compiled)
 }
 
 /// Refuses a source that embeds a file.
@@ -304,6 +311,8 @@ struct Session<'a> {
     fast_operators: bool,
     /// The part of the library that the source includes.
     part: Part,
+    /// The other files of the library.
+    linked: Linked,
 }
 
 impl<'a> Session<'a> {
@@ -313,6 +322,7 @@ impl<'a> Session<'a> {
             options,
             fast_operators: options.fast_math,
             part: Part::Common,
+            linked: Linked::default(),
         }
     }
 
@@ -545,8 +555,16 @@ impl<'a> Session<'a> {
             &arguments,
             text.as_bytes(),
             // The folder: another process may put a new header in the place of this one.
-            Access::Only(vec![folder_of(Path::new(&header)).to_owned()]),
+            Access::Only(self.folders_of(Path::new(&header))),
         )
+    }
+
+    /// The folders of our own files that a compilation reads.
+    fn folders_of(&self, header: &Path) -> Vec<PathBuf> {
+        let linked = self.linked.bitcode.first();
+        let files = [Some(header), linked.map(PathBuf::as_path)];
+        let folders = files.into_iter().flatten().map(folder_of);
+        folders.map(Path::to_owned).collect()
     }
 
     /// What code is made, and of which language.
@@ -561,7 +579,8 @@ impl<'a> Session<'a> {
         let lines = lines.chain(checked.into_iter().flatten());
         let first = ["-x", "c++-cpp-output", form].into_iter().chain(lines);
         let all = first.chain(["-emit-llvm", "-o", "-", "-"]);
-        all.map(str::to_owned).collect()
+        let all = all.map(str::to_owned);
+        all.chain(self.linked.arguments()).collect()
     }
 
     fn precompile(

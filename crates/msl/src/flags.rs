@@ -85,6 +85,10 @@ pub(crate) const COMPILE: &[(&[&str], &str)] = &[
         "loops stay loops, with or without a hint, as in Apple's AIR; the hints are kept",
     ),
     (&["-Wno-c++11-narrowing"], "Metal lets braces narrow"),
+    (
+        &["-Wno-elaborated-enum-base"],
+        "Xcode's template for headers of host and kernels: typedef enum Index : int Index; enum Index : int { … }",
+    ),
     (&["-Wno-error"], "an error is an error of the language only"),
 ];
 

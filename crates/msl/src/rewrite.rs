@@ -11,7 +11,8 @@ use crate::specification::{Treatment, treatment};
 use crate::stages::{self, StageFunction};
 use crate::text_rules;
 use crate::{
-    casts, components, constants, kernels, literals, overloads, program_scope, spaces, vector_sizes,
+    casts, components, constants, kernels, labels, literals, overloads, program_scope, spaces,
+    vector_sizes,
 };
 use std::collections::HashSet;
 
@@ -50,6 +51,7 @@ pub(crate) fn rewrite(preprocessed: &str, record: &ModuleRecord<'_>) -> Rewritte
     words(&tokens, &fates, &mut patch);
     spaces::move_alignments(&tokens, &mut patch);
     components::rewrite(&tokens, &mut patch);
+    labels::rewrite(&tokens, &mut patch);
     vector_sizes::rewrite(&tokens, &outline, &mut patch);
     remove_attributes(&tokens, &mut patch);
     let unknown = constants::rewrite(&tokens, &outline, &mut patch);
@@ -243,7 +245,7 @@ fn remove_attributes(tokens: &Tokens<'_>, patch: &mut Patch) {
     }
 }
 
-/// The definition of the global that describes the module.
+/// The definition of the global that describes the module. Of linked modules the first counts.
 fn module_record(record: &ModuleRecord<'_>) -> String {
     let text = format!(
         "assay.module 1\nlanguage\t{}\nfast_math\t{}\nsource\t{}\n",
@@ -252,7 +254,7 @@ fn module_record(record: &ModuleRecord<'_>) -> String {
         record.source.replace(['\t', '\n', '\r'], " "),
     );
     format!(
-        "\nextern \"C\" {{ extern const char __metal_module_record[] __asm(\"{MODULE_SYMBOL}\") __attribute__((used)); \
+        "\nextern \"C\" {{ extern const char __metal_module_record[] __asm(\"{MODULE_SYMBOL}\") __attribute__((used, weak)); \
          const char __metal_module_record[] = {}; }}\n",
         kernels::c_string(&text)
     )

@@ -279,7 +279,12 @@ impl<D: Driver> Device for MetalDevice<D> {
         source: Source<'_>,
         options: &CompileOptions,
     ) -> Result<LibraryId, Error> {
-        if !options.include_folders.is_empty() || !options.include_files.is_empty() {
+        let others = [
+            &options.include_folders,
+            &options.include_files,
+            &options.link_files,
+        ];
+        if others.iter().any(|paths| !paths.is_empty()) {
             return Err(Error::Compiler(
                 "Metal compiles one text and searches no folders or files; build a metallib with `xcrun metal -I …` and load that"
                     .to_owned(),

@@ -163,6 +163,7 @@ impl Evaluator<'_> {
                 standard,
                 include_folders: include?,
                 include_files: before?,
+                link_files: Vec::new(),
                 defines: group.defines.clone(),
                 checked: false,
                 within: Some(vec![tree.top.clone(), self.here.top.clone()]),
