@@ -118,6 +118,7 @@ pub fn bound(case: &Case, pass: &CasePass, seed: u64) -> Inputs {
             start: Start::Fill(series.map_or(buffers::UNWRITTEN_FILL, Fill::Series)),
             is_output: series.is_none(),
             starts_as_zeros: false,
+            is_unwritten: false,
         });
     }
     inputs.memory = (0..).zip(pass.threadgroup_memory.iter().copied()).collect();

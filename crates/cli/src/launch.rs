@@ -44,7 +44,8 @@ pub(crate) struct LaunchArgs {
     pub(crate) arguments: Vec<String>,
 
     /// A buffer by index or name: I=FILE.npy, I=zeros:TYPE:SHAPE, I=iota:TYPE:SHAPE, I=random:TYPE:SHAPE[:SEED], or whole
-    /// numbers below a bound, I=index:TYPE:SHAPE:BOUND; TYPE is f32 f16 bf16 u8 i8 u16 i16 u32 i32 u64 i64 or bool (that of
+    /// numbers below a bound, I=index:TYPE:SHAPE:BOUND; I=empty:TYPE:SHAPE is memory that nothing has written (--check reports
+    /// reads of it), I=same:J the buffer at J once more; TYPE is f32 f16 bf16 u8 i8 u16 i16 u32 i32 u64 i64 or bool (that of
     /// the kernel's argument when left out), SHAPE such as 64, 64x32 or NxD. Without SEED the index decides the numbers
     #[arg(long = "buffer", value_name = "I=CONTENTS")]
     pub(crate) buffers: Vec<String>,

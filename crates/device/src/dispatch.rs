@@ -56,6 +56,8 @@ pub struct Dispatch {
     pub bindings: Vec<(u32, Binding)>,
     /// Pointers, textures and samplers in argument buffers.
     pub members: Vec<Member>,
+    /// Indices of buffers that nothing has written: a check reports reads of what the kernel has not written itself.
+    pub unwritten: Vec<u32>,
 }
 
 /// A pointer, texture or sampler in an argument buffer.
@@ -80,6 +82,7 @@ impl Dispatch {
             threadgroup,
             bindings: Vec::new(),
             members: Vec::new(),
+            unwritten: Vec::new(),
         }
     }
 

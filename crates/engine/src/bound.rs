@@ -33,6 +33,14 @@ impl Bound {
             };
             buffers.push((input.index, buffer));
             dispatch = dispatch.bind(input.index, Binding::Buffer { buffer, offset: 0 });
+            if input.is_unwritten {
+                dispatch.unwritten.push(input.index);
+            }
+        }
+        for &(index, of) in &inputs.aliases {
+            if let Some(&(_, buffer)) = buffers.iter().find(|(known, _)| *known == of) {
+                dispatch = dispatch.bind(index, Binding::Buffer { buffer, offset: 0 });
+            }
         }
         for (index, bytes) in &inputs.bytes {
             dispatch = dispatch.bind(*index, Binding::Bytes(bytes.clone()));

@@ -22,6 +22,8 @@ pub struct Bindings {
     samplers: Vec<(u32, Sampler)>,
     members: Vec<Member>,
     residents: Vec<Resident>,
+    /// Indices of buffers that nothing has written.
+    unwritten: Vec<u32>,
 }
 
 /// Memory that is reached by addresses that stand in other memory, whether or not an index names it too.
@@ -159,6 +161,11 @@ impl Bindings {
             name,
             memory,
         });
+    }
+
+    /// Says that nothing has written the buffer of an index: a check reports reads of what the kernel has not written itself.
+    pub fn set_unwritten(&mut self, index: u32) {
+        self.unwritten.push(index);
     }
 
     /// Takes a buffer back.
@@ -348,6 +355,7 @@ impl Job<'_> {
         let mut region = unsafe { Region::of_buffer(buffer, name) };
         region.buffer = Some(of);
         region.is_buffer = true;
+        region.unwritten = bindings.unwritten.contains(&of);
         let address = self.region(region);
         self.placed.push((of, address));
         Ok(address.wrapping_add(offset))

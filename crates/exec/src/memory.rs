@@ -40,6 +40,8 @@ pub(crate) struct Region {
     pub(crate) is_buffer: bool,
     /// The texture or sampler that its address is the handle of.
     pub(crate) resource: Option<Resource>,
+    /// Nothing had written it before the run: a check reports reads of what the kernel has not written.
+    pub(crate) unwritten: bool,
 }
 
 // SAFETY: a region is only accessed through atomic operations, and its memory outlives it (`Region::new`).
@@ -68,6 +70,7 @@ impl Region {
             buffer: None,
             is_buffer: false,
             resource: None,
+            unwritten: false,
         }
     }
 
@@ -95,6 +98,7 @@ impl Region {
             buffer: None,
             is_buffer: false,
             resource: None,
+            unwritten: false,
         }
     }
 

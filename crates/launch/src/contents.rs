@@ -1,7 +1,7 @@
 //! What buffers and arguments hold when a kernel starts, as a launch writes it.
 //!
 //! One grammar for flags, comments and descriptions: `zeros:f32:64x32`, `iota:u32:N`, `random:f32:RxC:7`,
-//! `index:u32:N:BOUND`, `out`, or the name of a file. Where the type is left out it is that of the kernel's argument,
+//! `index:u32:N:BOUND`, `empty:f32:N`, `same:0`, `out`, or the name of a file. Where the type is left out it is that of the kernel's argument,
 //! where the seed is left out it follows from the binding, so that no two buffers hold the same numbers by accident.
 
 use crate::element::{ELEMENTS, Element};
@@ -12,8 +12,8 @@ use std::str::FromStr;
 
 /// How the contents of a buffer are written, for advice.
 pub const BUFFER_FORMS: &str = "a buffer is FILE.npy, zeros:TYPE:SHAPE, iota:TYPE:SHAPE, \
-                                random:TYPE:SHAPE[:SEED] or index:TYPE:SHAPE:BOUND[:SEED], as in \
-                                0=zeros:f32:64x32";
+                                random:TYPE:SHAPE[:SEED], index:TYPE:SHAPE:BOUND[:SEED], \
+                                empty:TYPE:SHAPE or same:J, as in 0=zeros:f32:64x32";
 
 /// How values are written, for advice.
 pub const VALUE_FORMS: &str =
@@ -33,6 +33,8 @@ pub enum Contents {
     Made(Made),
     /// An array in a file.
     File(String),
+    /// The buffer that is bound to another argument, by its index or name.
+    Same(String),
 }
 
 /// Elements by a rule.
@@ -55,6 +57,8 @@ pub enum Word {
     Zeros,
     /// Zeros that the kernel overwrites.
     Out,
+    /// Memory that nothing has written: zeros, of which a check reports reads.
+    Empty,
     /// 0, 1, 2, …
     Iota,
     /// Random numbers.
@@ -77,7 +81,13 @@ impl FromStr for Contents {
             Some((word, rest)) => (word, Some(rest)),
             None => (text, None),
         };
-        if !matches!(word, "zeros" | "out" | "iota" | "random" | "index") {
+        if let ("same", Some(of)) = (word, rest) {
+            return Ok(Contents::Same(of.to_owned()));
+        }
+        if !matches!(
+            word,
+            "zeros" | "empty" | "out" | "iota" | "random" | "index"
+        ) {
             return Ok(Contents::File(text.to_owned()));
         }
         let mut parts: Vec<&str> = rest.map_or(Vec::new(), |rest| rest.split(':').collect());
@@ -112,6 +122,7 @@ impl FromStr for Contents {
                 Word::Index(bound)
             }
             ("zeros", _) => Word::Zeros,
+            ("empty", _) => Word::Empty,
             ("out", _) => Word::Out,
             ("iota", _) => Word::Iota,
             _ => Word::Random,
@@ -142,9 +153,11 @@ impl fmt::Display for Contents {
         let made = match self {
             Contents::Made(made) => made,
             Contents::File(name) => return f.write_str(name),
+            Contents::Same(of) => return write!(f, "same:{of}"),
         };
         f.write_str(match &made.word {
             Word::Zeros => "zeros",
+            Word::Empty => "empty",
             Word::Out => "out",
             Word::Iota => "iota",
             Word::Random => "random",
@@ -169,7 +182,7 @@ impl fmt::Display for Contents {
 impl Contents {
     /// Returns true if nothing but the kernel gives it a value: what it holds before a run is zeros.
     pub fn starts_as_zeros(&self) -> bool {
-        matches!(self, Contents::Made(made) if matches!(made.word, Word::Zeros | Word::Out))
+        matches!(self, Contents::Made(made) if matches!(made.word, Word::Zeros | Word::Empty | Word::Out))
     }
 
     /// The same contents with other random numbers: a seed of its own is moved, one that follows from the binding is
@@ -190,7 +203,7 @@ impl Made {
         sizes: &Sizes,
     ) -> Result<Fill, String> {
         let rule = match &self.word {
-            Word::Zeros | Word::Out => return Ok(Fill::Zero),
+            Word::Zeros | Word::Empty | Word::Out => return Ok(Fill::Zero),
             Word::Iota => Rule::Iota,
             Word::Random => Rule::Random,
             Word::Index(bound) => Rule::Below(value(bound, sizes)?),
@@ -466,6 +479,8 @@ mod tests {
     fn what_is_written_is_read_again() {
         for text in [
             "zeros:f32:64x32",
+            "empty:f32:8",
+            "same:0",
             "out",
             "iota:u32:N*D",
             "random:f32:N:7",

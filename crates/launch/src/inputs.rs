@@ -1,6 +1,6 @@
 //! What a launch binds, at certain sizes: every command sees the same bytes in the same buffers.
 
-use crate::contents::{Contents, MOST_BYTES, Made, Shape};
+use crate::contents::{Contents, MOST_BYTES, Made, Shape, Word};
 use crate::element::Element;
 use crate::fill::Fill;
 use crate::mistake::Mistake;
@@ -46,6 +46,8 @@ pub struct Inputs {
     pub bytes: Vec<(u32, Vec<u8>)>,
     /// Bytes of threadgroup memory, by index.
     pub memory: Vec<(u32, u32)>,
+    /// Indices that are bound to the buffer of another index.
+    pub aliases: Vec<(u32, u32)>,
 }
 
 /// A buffer as it is before a run.
@@ -63,6 +65,8 @@ pub struct Buffer {
     pub is_output: bool,
     /// The launch says nothing about it but how large it is.
     pub starts_as_zeros: bool,
+    /// Nothing has written it: a check reports reads of what the kernel has not written itself.
+    pub is_unwritten: bool,
 }
 
 /// What a buffer holds before a run.
@@ -142,7 +146,12 @@ impl Inputs {
     fn fresh(&self, option: &str, index: u32) -> Result<(), Mistake> {
         let buffers = self.buffers.iter().map(|buffer| buffer.index);
         let bytes = self.bytes.iter().map(|(index, _)| *index);
-        if buffers.chain(bytes).any(|known| known == index) {
+        let aliases = self.aliases.iter().map(|(index, _)| *index);
+        if buffers
+            .chain(bytes)
+            .chain(aliases)
+            .any(|known| known == index)
+        {
             return Err(Mistake::usage(format!(
                 "{option} {index}=…: index {index} is bound twice"
             ))
@@ -188,6 +197,11 @@ impl Written {
                     let fill = made.fill(element, index, sizes).map_err(bad)?;
                     (element, shape, Start::Fill(fill))
                 }
+                Contents::Same(of) => {
+                    let of = aliased(of, arguments).map_err(bad)?;
+                    inputs.aliases.push((index, of));
+                    continue;
+                }
                 Contents::File(name) => {
                     let array = array(files, name)
                         .map_err(|mistake| in_flag("--buffer", bound, mistake))?;
@@ -209,7 +223,18 @@ impl Written {
                 start,
                 is_output: is_output(argument, &bound.value),
                 starts_as_zeros: bound.value.starts_as_zeros(),
+                is_unwritten: matches!(&bound.value, Contents::Made(made) if made.word == Word::Empty),
             });
+        }
+        for (index, of) in &inputs.aliases {
+            if inputs.buffer(*of).is_none() {
+                return Err(Mistake::usage(format!(
+                    "--buffer {index}=same:{of}: no buffer is bound at index {of}"
+                ))
+                .advice(
+                    "name the index or the argument of a buffer that has contents of its own",
+                ));
+            }
         }
         let place = |buffer: &Buffer| {
             self.buffers
@@ -271,6 +296,17 @@ impl Written {
             _ => grid,
         })
     }
+}
+
+/// The index of the buffer that `same:` names, by index or by argument.
+fn aliased(of: &str, arguments: &[Argument]) -> Result<u32, String> {
+    let mut named = arguments.iter().filter(|argument| argument.name == of);
+    let named = named.find_map(|argument| match argument.binding {
+        Binding::Buffer(index) => Some(index),
+        _ => None,
+    });
+    let index = of.parse().ok().or(named);
+    index.ok_or_else(|| format!("`{of}` is not a buffer of the kernel"))
 }
 
 /// The extents of made contents. Where the type is the argument's own, its vectors count as one element.
@@ -421,6 +457,19 @@ mod tests {
              --buffer 2=zeros:f16:8x8x4 --tgmem N*4",
         );
         assert_eq!(Ok(found), same);
+    }
+
+    #[test]
+    fn a_buffer_is_bound_twice_or_holds_nothing() {
+        let found =
+            inputs("--grid 8 --threadgroup 8 --arg x=empty:8 --buffer 2=same:x --bytes 0=u32:1");
+        let found = found.expect("a launch");
+        assert_eq!(found.aliases, [(2, 1)]);
+        assert!(found.buffers.len() == 1 && found.buffers[0].is_unwritten);
+        for wrong in ["2=same:none", "2=same:2", "1=same:2"] {
+            let line = format!("--grid 8 --threadgroup 8 --buffer {wrong}");
+            assert!(inputs(&line).is_err(), "{wrong}");
+        }
     }
 
     #[test]

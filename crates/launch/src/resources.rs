@@ -263,6 +263,11 @@ fn elements(
 ) -> Result<(&'static Element, Vec<u8>, Vec<u64>), Mistake> {
     let made = match value.parse().map_err(Mistake::usage)? {
         Elements::Made(made) => made,
+        Elements::Same(_) => {
+            return Err(Mistake::usage(
+                "only a buffer can be another's: `same:` means nothing here",
+            ));
+        }
         Elements::File(name) => {
             let array = array(files, &name)?;
             return Ok((element_of(&name, &array)?, array.data, array.shape));

@@ -348,8 +348,9 @@ fn list(size: &Size) -> String {
 fn worth(contents: &Contents) -> u32 {
     match contents {
         Contents::File(_) => 2,
+        Contents::Same(_) => 0,
         Contents::Made(made) => match made.word {
-            Word::Zeros | Word::Out => 0,
+            Word::Zeros | Word::Empty | Word::Out => 0,
             Word::Iota => 1,
             Word::Random | Word::Index(_) => 2,
         },

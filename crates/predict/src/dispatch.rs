@@ -61,6 +61,12 @@ impl Memory {
             };
             arguments.push((buffer.index, Argument::Buffer(added, 0)));
         }
+        for (index, of) in &inputs.aliases {
+            let bound = arguments.iter().find(|(known, _)| known == of);
+            if let Some(shared) = bound.map(|(_, argument)| argument.clone()) {
+                arguments.push((*index, shared));
+            }
+        }
         let bytes = inputs.bytes.iter();
         arguments.extend(bytes.map(|(index, bytes)| (*index, Argument::Bytes(bytes.clone()))));
         Ok(arguments)

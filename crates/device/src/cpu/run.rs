@@ -19,6 +19,7 @@ pub(super) struct Job<'a> {
     grid: Grid,
     bindings: &'a [(u32, Binding)],
     members: &'a [Member],
+    unwritten: &'a [u32],
 }
 
 /// A way to run a program: for its results, to check it, to count.
@@ -89,6 +90,7 @@ impl CpuDevice {
             grid: Grid::threads(threads, dispatch.threadgroup),
             bindings: &dispatch.bindings,
             members: &dispatch.members,
+            unwritten: &dispatch.unwritten,
         })
     }
 
@@ -194,6 +196,9 @@ impl CpuDevice {
                 _ => Target::Buffer(at),
             };
             bindings.set_member(member.index, member.offset, target, &member.name);
+        }
+        for &index in job.unwritten {
+            bindings.set_unwritten(index);
         }
         let all = job
             .bindings

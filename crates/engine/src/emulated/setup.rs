@@ -154,6 +154,13 @@ impl Setup {
         for (index, bytes) in inputs.bytes {
             self.buffer(Slot::Buffer(index), untyped(bytes), opened)?;
         }
+        for (index, of) in inputs.aliases {
+            let same = self.buffers.iter().find(|it| it.slot == Slot::Buffer(of));
+            if let Some(&Bound { buffer, .. }) = same {
+                let (address, data) = (self.memory.address(buffer), self.memory.bytes(buffer));
+                self.bind(index, &address.to_le_bytes(), &data, opened)?;
+            }
+        }
         Ok(())
     }
 

@@ -112,8 +112,9 @@ impl Program {
         let job = self.job(grid, bindings, limits)?;
         let granule = self.smallest_access().min(job.smallest_texel());
         job.check_memory(1, 1, Checker::memory(&job, granule))?;
-        // Screening does not know what orders texture accesses, nor how wide atomic operations were.
+        // Screening does not know what orders texture accesses, how wide atomic operations were, nor which buffers held nothing.
         if self.textures.is_empty()
+            && !job.regions.iter().any(|region| region.unwritten)
             && !self.mixes_atomics()
             && is_right(&job, footprint.as_deref_mut())
         {

@@ -247,13 +247,16 @@ impl Checker<'_> {
             .memory
             .locate(event.address(mask.trailing_zeros() as usize))
             .0;
-        let undefined = matches!(
-            region.and_then(|region| region.resource),
-            Some(Resource::Texture {
-                undefined: true,
-                ..
-            })
-        );
+        let undefined = region.is_some_and(|region| {
+            let texels = matches!(
+                region.resource,
+                Some(Resource::Texture {
+                    undefined: true,
+                    ..
+                })
+            );
+            region.unwritten || texels
+        });
         let fenced = self.fenced.get(simdgroup as usize).copied();
         let fenced = fenced.unwrap_or(0).max(asker.met).max(asker.started);
         let (mut before, mut repeats) = (u64::MAX, 0);

@@ -187,7 +187,7 @@ fn buffer(argument: &Parameter, contents: &Contents) -> Option<Argument> {
         return None;
     };
     let (role, below) = match &made.word {
-        Word::Zeros | Word::Out => ("output", None),
+        Word::Zeros | Word::Empty | Word::Out => ("output", None),
         Word::Random => ("input", None),
         Word::Index(bound) => ("input", Some(bound.text().to_owned())),
         Word::Iota => return None,
