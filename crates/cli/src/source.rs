@@ -51,6 +51,7 @@ impl From<SourceOptions> for SourceArgs {
         Self {
             include: options.include_folders,
             before: options.include_files,
+            link: options.link_files,
             define: options.defines,
             std: options.standard,
             no_fast_math: !options.fast_math,
