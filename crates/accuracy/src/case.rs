@@ -1,6 +1,6 @@
 //! Cases: one measured command buffer each, with all that is needed to run it here.
 
-use crate::contents::Contents;
+use assay_launch::Start;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -106,7 +106,7 @@ pub struct Buffer {
     /// Size.
     pub bytes: u64,
     /// What it holds before the first dispatch.
-    pub contents: Contents,
+    pub contents: Start,
 }
 
 /// One dispatch.

@@ -2,12 +2,11 @@
 
 use crate::build::{self, Sources};
 use crate::case::{Argument, Case, Pass};
-use crate::contents::Contents;
 use crate::sets;
 use crate::store::Stored;
 use crate::{Error, Result};
 use assay_agx::Program;
-use assay_emu::Fill;
+use assay_launch::Start;
 use assay_predict::{Dispatch, Execution, Memory, Sampling, execute};
 
 /// A dispatch with at most this many threads, over buffers of at most so many bytes, is run
@@ -41,14 +40,9 @@ fn execute_pass(case: &Case, programs: &[Program], index: usize) -> Result<Execu
     let mut buffers = Vec::new();
     for (number, buffer) in case.buffers.iter().enumerate() {
         let seed = number as u64 + 1;
-        buffers.push(match buffer.contents {
-            Contents::Exact(ref bytes) => memory.add(bytes)?,
-            Contents::Zeros => memory.add_on_touch(buffer.bytes, Fill::Zero)?,
-            Contents::Normal => memory.add_on_touch(buffer.bytes, Fill::Normal32 { seed })?,
-            Contents::Uniform(low, high) => {
-                let fill = Fill::Uniform32 { seed, low, high };
-                memory.add_on_touch(buffer.bytes, fill)?
-            }
+        buffers.push(match &buffer.contents {
+            Start::Bytes(bytes) => memory.add(bytes)?,
+            Start::Fill(fill) => memory.add_on_touch(buffer.bytes, fill.seeded(seed))?,
         });
     }
     let dispatch = |pass: &Pass, program| Dispatch {

@@ -58,6 +58,19 @@ pub enum Rule {
 }
 
 impl Fill {
+    /// The same with numbers picked by another seed, where there are random ones.
+    #[must_use]
+    pub fn seeded(mut self, new: u64) -> Fill {
+        match &mut self {
+            Fill::Elements { seed, .. }
+            | Fill::Float32 { seed }
+            | Fill::Uniform32 { seed, .. }
+            | Fill::Normal32 { seed } => *seed = new,
+            Fill::Zero | Fill::Series(_) | Fill::Word(_) => {}
+        }
+        self
+    }
+
     /// So many words from the `n`th on.
     pub fn words(self, n: u64, count: usize) -> Vec<u32> {
         if let Fill::Series(series) = self {
@@ -114,7 +127,7 @@ fn words_of(series: &Series, n: u64, count: usize) -> Vec<u32> {
 }
 
 /// A well-mixed function of seed and index: the `n`th number of SplitMix64.
-pub(crate) fn mix(seed: u64, n: u64) -> u64 {
+pub fn mix(seed: u64, n: u64) -> u64 {
     let mut state = seed.wrapping_add((n.wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -3,7 +3,7 @@
 
 use super::SUBMISSION_US;
 use crate::case::{Argument, Buffer, Case, Cases, Pass, Set, Source};
-use crate::contents::Contents;
+use crate::contents::{ZEROS, uniform};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -224,11 +224,7 @@ fn merrill_grimshaw(n: u32, partial_sums: u32) -> Job {
 fn case(id: &str, row: &Row, job: Job) -> Case {
     let buffer = |(index, words): (usize, u32)| Buffer {
         bytes: 4 * u64::from(words),
-        contents: if index < 2 {
-            Contents::Uniform(-1.0, 1.0)
-        } else {
-            Contents::Zeros
-        },
+        contents: if index < 2 { uniform(-1.0, 1.0) } else { ZEROS },
     };
     Case {
         id: format!("{}/{id}", Set::AppleNumerical),

@@ -3,7 +3,7 @@
 
 use super::SUBMISSION_US;
 use crate::case::{Argument, Buffer, Case, Cases, Pass, Set, Source};
-use crate::contents::Contents;
+use crate::contents::{ZEROS, uniform};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -80,9 +80,9 @@ fn case(id: &str, row: &Row) -> Case {
         measured_us: row.time_us - SUBMISSION_US,
         work: Some(super::product_work(m, n, k)),
         buffers: vec![
-            buffer(m, k, Contents::Uniform(-1.0, 1.0)),
-            buffer(k, n, Contents::Uniform(-1.0, 1.0)),
-            buffer(m, n, Contents::Zeros),
+            buffer(m, k, uniform(-1.0, 1.0)),
+            buffer(k, n, uniform(-1.0, 1.0)),
+            buffer(m, n, ZEROS),
         ],
         passes: vec![Pass {
             function: row.kernel.clone(),

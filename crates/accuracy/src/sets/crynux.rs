@@ -5,7 +5,7 @@
 
 use super::SUBMISSION_US;
 use crate::case::{Argument, Buffer, Case, Cases, Pass, Set, Source};
-use crate::contents::Contents;
+use crate::contents::{ZEROS, uniform};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -171,9 +171,9 @@ fn case(id: &str, row: &Row, job: Job) -> Case {
         measured_us: row.time_us - SUBMISSION_US,
         work: Some(super::product_work(n, n, n)),
         buffers: vec![
-            matrix(Contents::Uniform(-1.0, 1.0)),
-            matrix(Contents::Uniform(-1.0, 1.0)),
-            matrix(Contents::Zeros),
+            matrix(uniform(-1.0, 1.0)),
+            matrix(uniform(-1.0, 1.0)),
+            matrix(ZEROS),
         ],
         passes: vec![Pass {
             function: job.function,

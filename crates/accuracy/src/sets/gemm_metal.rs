@@ -3,7 +3,7 @@
 
 use super::SUBMISSION_US;
 use crate::case::{Argument, Buffer, Case, Cases, Pass, Set, Source};
-use crate::contents::Contents;
+use crate::contents::{NORMAL, ZEROS};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -79,9 +79,9 @@ fn case(id: &str, row: &Row) -> Case {
         measured_us: row.time_us - SUBMISSION_US,
         work: Some(super::product_work(m, n, k)),
         buffers: vec![
-            buffer(m, k, Contents::Normal),
-            buffer(k, n, Contents::Normal),
-            buffer(m, n, Contents::Zeros),
+            buffer(m, k, NORMAL),
+            buffer(k, n, NORMAL),
+            buffer(m, n, ZEROS),
         ],
         passes: vec![Pass {
             function: row.kernel.clone(),

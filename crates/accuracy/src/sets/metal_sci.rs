@@ -2,7 +2,8 @@
 //! one to three dispatches; many variants of six tasks.
 
 use crate::case::{Argument, Buffer, Case, Cases, Pass, Set, Source};
-use crate::contents::{Contents, hash, unit};
+use crate::contents::{NORMAL, ZEROS, floats, hash, uniform, unit};
+use assay_launch::Start;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -120,7 +121,7 @@ fn task(row: &Row) -> Option<(Vec<Buffer>, Vec<Arguments>)> {
     }
 }
 
-fn buffer(words: u64, contents: Contents) -> Buffer {
+fn buffer(words: u64, contents: Start) -> Buffer {
     Buffer {
         bytes: 4 * words,
         contents,
@@ -134,7 +135,7 @@ fn arguments(buffers: &[usize], values: Vec<Argument>) -> Arguments {
 }
 
 fn saxpy(n: u32) -> (Vec<Buffer>, Vec<Arguments>) {
-    let vector = buffer(n.into(), Contents::Normal);
+    let vector = buffer(n.into(), NORMAL);
     (
         vec![vector.clone(), vector],
         vec![arguments(
@@ -152,9 +153,9 @@ fn wave3d(size: [u32; 3]) -> (Vec<Buffer>, Vec<Arguments>) {
     values.push(Argument::f32(0.18));
     (
         vec![
-            field(Contents::Uniform(0.0, 1.0)),
-            field(Contents::Uniform(0.0, 1.0)),
-            field(Contents::Zeros),
+            field(uniform(0.0, 1.0)),
+            field(uniform(0.0, 1.0)),
+            field(ZEROS),
         ],
         vec![arguments(&[0, 1, 2], values)],
     )
@@ -165,10 +166,10 @@ const BETA: f64 = 0.42;
 
 fn ising(nx: u32, ny: u32) -> (Vec<Buffer>, Vec<Arguments>) {
     let accept = [0.0, 0.0, 0.0, 4.0, 8.0].map(|energy: f64| (-energy * BETA).exp());
-    let table = Contents::floats(accept.map(|p| p as f32));
+    let table = floats(accept.map(|p| p as f32));
     let spins = Buffer {
         bytes: u64::from(nx) * u64::from(ny),
-        contents: Contents::Exact(spins(nx as usize, ny as usize, &accept)),
+        contents: Start::Bytes(spins(nx as usize, ny as usize, &accept)),
     };
     let values = [nx, ny, 0, 0xc0ff_ee01].map(Argument::u32);
     (
@@ -215,14 +216,14 @@ fn hmc(d: u32, chains: u32) -> (Vec<Buffer>, Vec<Arguments>) {
             0.1 * (unit(3, u64::from(low * d + high)) - 0.5) as f32
         }
     };
-    let matrix = Contents::floats((0..d * d).map(entry));
+    let matrix = floats((0..d * d).map(entry));
     let state = u64::from(d) * u64::from(chains);
     let words = |value: u32| Argument::u32(value);
     (
         vec![
-            buffer(state, Contents::Normal),
-            buffer(state, Contents::Zeros),
-            buffer(chains.into(), Contents::Zeros),
+            buffer(state, NORMAL),
+            buffer(state, ZEROS),
+            buffer(chains.into(), ZEROS),
             buffer(u64::from(d * d), matrix),
         ],
         vec![arguments(
@@ -263,7 +264,7 @@ fn lj(particles: u32, cells: u32) -> Option<(Vec<Buffer>, Vec<Arguments>)> {
         at - length * (at / length).floor()
     };
     let vectors = |each: &dyn Fn(u32, u32) -> f32| {
-        Contents::floats((0..4 * particles).map(|index| match index % 4 {
+        floats((0..4 * particles).map(|index| match index % 4 {
             3 => 0.0,
             axis => each(index / 4, axis),
         }))
@@ -277,11 +278,11 @@ fn lj(particles: u32, cells: u32) -> Option<(Vec<Buffer>, Vec<Arguments>)> {
     Some((
         vec![
             buffer(vector_words, positions),
-            buffer(vector_words, Contents::Zeros),
+            buffer(vector_words, ZEROS),
             buffer(vector_words, velocities),
-            buffer(vector_words, Contents::Zeros),
-            buffer(all_cells.into(), Contents::Zeros),
-            buffer(u64::from(all_cells * MOST_PER_CELL), Contents::Zeros),
+            buffer(vector_words, ZEROS),
+            buffer(all_cells.into(), ZEROS),
+            buffer(u64::from(all_cells * MOST_PER_CELL), ZEROS),
         ],
         vec![
             arguments(&[4], vec![word(all_cells)]),
@@ -324,9 +325,9 @@ fn gradshaf(nr: u32, nz: u32) -> (Vec<Buffer>, Vec<Arguments>) {
     values.extend([200.0, 1.0, 1.0].map(Argument::f32));
     (
         vec![
-            buffer(cells, Contents::floats(start)),
-            buffer(cells, Contents::Zeros),
-            buffer(1, Contents::Zeros),
+            buffer(cells, floats(start)),
+            buffer(cells, ZEROS),
+            buffer(1, ZEROS),
         ],
         vec![
             arguments(&[0, 2], size.to_vec()),

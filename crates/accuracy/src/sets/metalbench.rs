@@ -1,7 +1,7 @@
 //! MetalBench on an M2: GPU time of one command buffer with one dispatch.
 
 use crate::case::{Argument, Buffer, Case, Cases, Pass, Set, Source};
-use crate::contents::Contents;
+use crate::contents::{NORMAL, ZEROS};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -74,12 +74,12 @@ fn case(name: &str, row: &Row) -> Case {
         .iter()
         .map(|shape| Buffer {
             bytes: bytes(shape),
-            contents: Contents::Normal,
+            contents: NORMAL,
         })
         .collect();
     buffers.push(Buffer {
         bytes: bytes(&row.output_shape),
-        contents: Contents::Zeros,
+        contents: ZEROS,
     });
     let mut arguments: Vec<(u32, Argument)> = (0..buffers.len())
         .map(|index| (index as u32, Argument::Buffer(index)))
