@@ -84,7 +84,7 @@ impl Patient<'_> {
     pub(crate) fn proven(&self, steps: &[String]) -> Result<Verified, Failure> {
         let subject = self.subject();
         let launch = self.launch(&subject)?;
-        let bench = Bench::new(subject, &launch, self.target, "cures");
+        let bench = Bench::new(subject, &launch, [self.target], "cures");
         let genome = Genome {
             knobs: Vec::new(),
             steps: steps.to_vec(),
@@ -109,7 +109,7 @@ impl Patient<'_> {
         progress::stage(&format!("trying cures of {}", self.kernel));
         let subject = self.subject();
         let launch = self.launch(&subject)?;
-        let bench = Bench::new(subject, &launch, self.target, "cures");
+        let bench = Bench::new(subject, &launch, [self.target], "cures");
         let fail = |failure: assay_tune::attempts::Failure| Failure::input(failure.why);
         let original = bench.prepare(&Genome::default()).map_err(fail)?;
         let before = bench.predict(&original).map_err(fail)?.time_us;

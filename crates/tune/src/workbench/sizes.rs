@@ -190,19 +190,14 @@ pub fn quick(
     launch: &impl Launch,
     affordable: &dyn Fn(&Sizes) -> bool,
 ) -> Result<Plan, Failure> {
-    let mut original = OriginalRuns {
-        subject,
-        launch,
-        run: Runner::new(subject, &Genome::default(), None, false)?,
-        check: Runner::new(subject, &Genome::default(), None, true)?,
-    };
+    let mut original = OriginalRuns::new(subject)?;
     let timed = launch.timed();
     let mut plan = Plan::default();
     let mut first_failure = None;
     for multiples in [&MULTIPLES[..], &MULTIPLES[3..]] {
         for &multiple in multiples {
             let sizes = odd(timed, 0, multiple);
-            match original.clean(&sizes, true) {
+            match original.clean(subject, launch, &sizes, true) {
                 Ok(()) => {
                     plan.quick
                         .extend((!plan.quick.contains(&sizes)).then_some(sizes));
@@ -215,7 +210,8 @@ pub fn quick(
         }
     }
     // A kernel that has sizes of its own written into it is right at the launch's alone.
-    if plan.quick.is_empty() && affordable(timed) && original.clean(timed, true).is_ok() {
+    let at_launch = |original: &mut OriginalRuns| original.clean(subject, launch, timed, true);
+    if plan.quick.is_empty() && affordable(timed) && at_launch(&mut original).is_ok() {
         plan.quick.push(timed.clone());
     }
     match first_failure {
