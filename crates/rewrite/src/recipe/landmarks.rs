@@ -112,7 +112,7 @@ fn float(function: &Function, value: Value) -> Option<u64> {
         4 => f32::from_bits(bits as u32),
         _ => return None,
     };
-    (number >= 1.0 && number < 1e9).then_some(number as u64)
+    (1.0..1e9).contains(&number).then_some(number as u64)
 }
 
 #[cfg(test)]
