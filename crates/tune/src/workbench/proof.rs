@@ -363,8 +363,11 @@ const MANY_TIMES: f64 = 8.0;
 const OTHER: f64 = 1e-3;
 const OTHER_NARROW: f64 = 0.1;
 
+/// What other contents are called, and how a number becomes one of them.
+type OtherContents = (&'static str, fn(f64) -> f64);
+
 /// Contents that separate right from nearly right, made of what a launch binds.
-const CONTENTS: [(&str, fn(f64) -> f64); 3] = [
+const CONTENTS: [OtherContents; 3] = [
     ("300 times as large", |x| x * 300.0),
     ("far below zero", |x| -300.0 * x.abs() - 100.0),
     ("of few values", |x| (x * 2.0).round()),
