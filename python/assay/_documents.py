@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from . import _compiler, _native
 from ._errors import InputError
+
+if TYPE_CHECKING:
+    from ._inputs import Input
+    from ._options import Options
 
 
 def text(arguments: Sequence[str], inputs: Sequence[tuple[str, bytes]] = ()) -> str:
@@ -21,16 +26,35 @@ def output(arguments: Sequence[str], inputs: Sequence[tuple[str, bytes]] = ()) -
     return _native.call([str(word) for word in arguments], list(inputs))
 
 
+def question(
+    given: Input, function: str | None, chip: str, options: Options, launch: list[tuple[str, str]]
+) -> dict[str, Any]:
+    """What is asked about the kernels of a file, for the native functions."""
+    _compiler.provide()
+    return {
+        "path": given.path,
+        "function": function or given.function,
+        "chip": chip,
+        "launch": launch,
+        **asdict(options),
+    }
+
+
+def read(answer: tuple[int, bytes]) -> dict[str, Any]:
+    """The JSON document of an answer."""
+    code, printed = answer
+    found: dict[str, Any] = json.loads(printed)
+    if code not in (0, 1):
+        raise InputError(_refusals(found))
+    return found
+
+
 def document(arguments: Sequence[str], inputs: Sequence[tuple[str, bytes]] = ()) -> dict[str, Any]:
     """The JSON document of a command."""
-    code, printed = output([*arguments, "--format", "json"], inputs)
-    read: dict[str, Any] = json.loads(printed)
-    if code not in (0, 1):
-        raise InputError(_refusals(read))
-    return read
+    return read(output([*arguments, "--format", "json"], inputs))
 
 
-def _refusals(read: dict[str, Any]) -> str:
-    refused = read.get("refused") or []
+def _refusals(found: dict[str, Any]) -> str:
+    refused = found.get("refused") or []
     reasons = [str(one.get("reason") or one.get("message") or one) for one in refused if isinstance(one, dict)]
     return "; ".join(reasons) or "nothing could be read"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Union
 
 from ._errors import InputError, UsageError
+from ._options import Options
 
 if TYPE_CHECKING:
     from ._library import Kernel, Library
@@ -23,9 +24,14 @@ class Input:
 
     path: str
     inputs: list[tuple[str, bytes]] = field(default_factory=list)
-    #: Flags that go with it: how the source is compiled, which function.
-    flags: list[str] = field(default_factory=list)
+    #: How the source is compiled.
+    options: Options = field(default_factory=Options)
     function: str | None = None
+
+    @property
+    def flags(self) -> list[str]:
+        """The options as flags of a command line."""
+        return self.options.flags()
 
 
 def resolve(code: Code, stem: str = "source") -> Input:
@@ -33,9 +39,10 @@ def resolve(code: Code, stem: str = "source") -> Input:
     from ._library import Kernel, Library
 
     if isinstance(code, Kernel):
-        return Input(code.library.path, code.library.inputs, code.library.flags + code.flags, code.name)
+        options = replace(code.library.options, constants=code.constants)
+        return Input(code.library.path, code.library.inputs, options, code.name)
     if isinstance(code, Library):
-        return Input(code.path, code.inputs, code.flags)
+        return Input(code.path, code.inputs, code.options)
     if isinstance(code, (bytes, bytearray, memoryview)):
         data = bytes(code)
         path = stem + _MAGIC.get(data[:4], ".metal" if looks_like_source(data[:65536].decode("utf-8", "replace")) else ".bin")

@@ -27,31 +27,57 @@ def flags(launch: Launch | None) -> tuple[list[str], list[tuple[str, bytes]]]:
     >>> flags({"sizes": {"N": 64}, "grid": ("N", "N"), "threadgroup": (8, 8), "bytes": {2: "u32:N"}})[0]
     ['--size=N=64', '--grid=N,N', '--threadgroup=8,8', '--bytes=2=u32:N']
     """
+    parts, files = pairs(launch)
+    return [f"--{part}={text}" for part, text in parts], files
+
+
+def pairs(launch: Launch | None) -> tuple[list[tuple[str, str]], list[tuple[str, bytes]]]:
+    """The parts of a launch, each a name and a text, and the arrays they name as files in memory.
+
+    >>> from assay._launch import pairs
+    >>> pairs("--grid 64 --threadgroup=32")[0]
+    [('grid', '64'), ('threadgroup', '32')]
+    """
     if launch is None:
         return [], []
     if isinstance(launch, str):
-        return shlex.split(launch), []
+        return _split(launch), []
     unknown = [key for key in launch if key not in _KEYS]
     if unknown:
         raise UsageError(f"a launch has no {', '.join(map(repr, unknown))}", f"it has {', '.join(_KEYS)}")
-    words: list[str] = []
+    parts: list[tuple[str, str]] = []
     files: list[tuple[str, bytes]] = []
     for name, value in launch.get("sizes", {}).items():
         values = value if isinstance(value, (list, tuple)) else [value]
-        words.append(f"--size={name}={','.join(map(str, values))}")
+        parts.append(("size", f"{name}={','.join(map(str, values))}"))
     for key in ("grid", "groups", "threadgroup"):
         if launch.get(key) is not None:
-            words.append(f"--{key}={extent(launch[key])}")
+            parts.append((key, extent(launch[key])))
     for name, value in launch.get("arguments", {}).items():
         is_array = getattr(value, "ndim", 0) > 0 or isinstance(value, (list, tuple))
-        words.append(f"--arg={name}={_buffer(name, value, files) if is_array else value}")
+        parts.append(("arg", f"{name}={_buffer(name, value, files) if is_array else value}"))
     for index, value in launch.get("buffers", {}).items():
-        words.append(f"--buffer={index}={_buffer(index, value, files)}")
+        parts.append(("buffer", f"{index}={_buffer(index, value, files)}"))
     for index, value in launch.get("bytes", {}).items():
-        words.append(f"--bytes={index}={_values(value)}")
+        parts.append(("bytes", f"{index}={_values(value)}"))
     for index, value in launch.get("threadgroup_memory", {}).items():
-        words.append(f"--tgmem={index}={value}")
-    return words, files
+        parts.append(("tgmem", f"{index}={value}"))
+    return parts, files
+
+
+def _split(launch: str) -> list[tuple[str, str]]:
+    """The parts of a launch that is written as flags."""
+    words = iter(shlex.split(launch))
+    parts: list[tuple[str, str]] = []
+    for word in words:
+        name, is_whole, text = word.partition("=")
+        if not name.startswith("--"):
+            raise UsageError(f"unexpected argument {word!r} in a launch", "it is flags: --grid 64 --threadgroup 32")
+        value = text if is_whole else next(words, None)
+        if value is None:
+            raise UsageError(f"{name}: its value is missing")
+        parts.append((name[2:], value))
+    return parts
 
 
 def extent(value: Extent) -> str:

@@ -12,7 +12,7 @@ from . import _compiler, _native
 from ._arrays import Slot
 from ._errors import CheckFailed, UsageError
 from ._inputs import resolve
-from ._options import Constants, Defines, constant_list, define_list, source_flags
+from ._options import Constants, Defines, Options, constant_list, define_list
 from ._record import Record
 
 if TYPE_CHECKING:
@@ -136,9 +136,9 @@ class Kernel:
         return self._native.max_threads
 
     @property
-    def flags(self) -> list[str]:
-        """The function constants as flags of a command line."""
-        return [word for constant in self._native.constants for word in ("--const", constant)]
+    def constants(self) -> list[str]:
+        """The function constants as ``KEY=TYPE:VALUE``."""
+        return list(self._native.constants)
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{one.space} {one.type} {one.name}" for one in self.arguments)
@@ -306,15 +306,15 @@ class Library:
     (['a', 'b'], 'a', 'b')
     """
 
-    def __init__(self, native: _native.Library, path: str, inputs: list[tuple[str, bytes]], flags: list[str]):
+    def __init__(self, native: _native.Library, path: str, inputs: list[tuple[str, bytes]], options: Options):
         self._native = native
         self._kernels: dict[tuple[str, tuple[str, ...]], Kernel] = {}
         #: The path, or the name of source in memory.
         self.path = path
         #: Source in memory.
         self.inputs = inputs
-        #: How it was compiled, as flags of a command line.
-        self.flags = flags
+        #: How it was compiled.
+        self.options = options
         #: The names of the kernels.
         self.names: tuple[str, ...] = tuple(native.names)
 
@@ -380,8 +380,8 @@ def compile(
         std=std,
         fast_math=fast_math,
     )
-    flags = source_flags(macros, folders, std, fast_math) + [f"--include={one}" for one in files]
-    return Library(native, given.path, given.inputs, flags)
+    options = Options(macros, folders, files, std, fast_math)
+    return Library(native, given.path, given.inputs, options)
 
 
 def load(file: Code) -> Library:

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from . import _documents
+from . import _documents, _native
 from ._errors import InputError
 from ._html import frame
 from ._inputs import resolve
 from ._launch import Launch
-from ._launch import flags as launch_flags
+from ._launch import pairs as launch_pairs
 from ._options import Constants, Defines, constant_flags, source_flags
 from ._record import Record, table
 
@@ -123,7 +123,8 @@ def predict(
     ``.chips`` has all.
     """
     given = resolve(code)
-    words, files = launch_flags(launch)
+    parts, files = launch_pairs(launch)
+    words = [f"--{part}={text}" for part, text in parts]
     names = chip if isinstance(chip, str) else ",".join(chip)
     arguments = ["predict", given.path, "--chip", names, *given.flags, *words]
     arguments += source_flags(defines, include, std, fast_math) + constant_flags(constants)
@@ -137,8 +138,10 @@ def predict(
     if repeat != 1:
         arguments += ["--repeat", str(repeat)]
     inputs = given.inputs + files
-    read = _documents.document(arguments, inputs)
-    found = read["predictions"]
+    options = given.options.with_call(defines, include, std, fast_math, constants)
+    question = _documents.question(given, function, names, options, parts)
+    changes = [f"{figure}={value}" for figure, value in (what_if or {}).items()]
+    found = _documents.read(_native.predict(question, cold, changes, repeat, inputs))["predictions"]
     if not found:
         raise InputError("no time could be predicted")
     return Prediction(found[0], arguments, inputs, found)

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from . import _documents
+from . import _documents, _native
 from ._errors import UsageError
 from ._html import frame
 from ._inputs import resolve
 from ._launch import Launch
-from ._launch import flags as launch_flags
+from ._launch import pairs as launch_pairs
 from ._options import Constants, Defines, constant_flags, source_flags
 from ._record import Record, table
 
@@ -135,15 +135,17 @@ def profiles(
 ) -> list[Profile]:
     """Profiles of all kernels of a file, or of one."""
     given = resolve(code)
-    words, files = launch_flags(launch)
+    parts, files = launch_pairs(launch)
+    words = [f"--{part}={text}" for part, text in parts]
     function = function or given.function
     arguments = ["profile", given.path, "--chip", chip, *given.flags, *words]
     arguments += source_flags(defines, include, std, fast_math) + constant_flags(constants)
     if costs is not None:
         arguments += ["--costs", costs]
     inputs = given.inputs + files
-    named = [] if function is None else ["-f", function]
-    read = _documents.document(arguments + named, inputs)
+    options = given.options.with_call(defines, include, std, fast_math, constants)
+    question = _documents.question(given, function, chip, options, parts)
+    read = _documents.read(_native.profile(question, costs, inputs))
     return [Profile(entry, [*arguments, "-f", entry["name"]], inputs) for entry in read["profiles"]]
 
 

@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::document::{call, command};
+    use super::document::{call, command, predict, profile};
     #[pymodule_export]
     use super::kernel::Kernel;
     #[pymodule_export]
