@@ -47,7 +47,9 @@ fn link_sources(line: &mut Vec<OsString>, command: &Command, after: usize) {
     while let Some(word) = line.get(at).filter(|word| *word != "--") {
         let text = word.to_string_lossy();
         if text.starts_with('-') && text.len() > 1 {
-            at += 1 + usize::from(takes_next(command, &text));
+            // Of every command, so not among its own arguments.
+            let takes = text == "-o" || text == "--out" || takes_next(command, &text);
+            at += 1 + usize::from(takes);
             continue;
         }
         let is_source = Path::new(word)

@@ -128,6 +128,7 @@ fn bad_input_is_explained() {
         "2048 threads is too large",
     );
     check(file("-f specialised_f32"), 2, "none can be guessed");
+    check(file(SAXPY), 2, "write its --grid");
     check(
         file(&format!("{SAXPY} --grid 4 --chip m9")),
         2,

@@ -20,6 +20,9 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// Operations in loops, for each unit of the largest size, of a kernel that does not loop over it.
 const FEW_STEPS: u64 = 4;
 
+/// Bytes of buffers that a guess is tried with; filling more takes longer than trying.
+const MOST_BYTES: u64 = 1 << 28;
+
 /// What a guess is made for.
 #[derive(Clone, Copy)]
 pub struct Unlaunched<'a> {
@@ -108,6 +111,14 @@ impl Unlaunched<'_> {
         if !resources.textures.is_empty() || !resources.members.is_empty() {
             // Textures have no bounds that a wrong guess could leave.
             return Ok(());
+        }
+        let sizes = inputs.buffers.iter().map(|buffer| buffer.size());
+        let bytes = sizes.fold(0, u64::saturating_add);
+        if bytes > MOST_BYTES {
+            let mib = bytes >> 20;
+            return Err(Error::usage(format!(
+                "buffers of {mib} MiB are too much to try a launch with: write its --grid, too"
+            )));
         }
         runner.run(geometry, &inputs)?;
         Ok(())

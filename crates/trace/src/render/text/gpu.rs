@@ -104,11 +104,9 @@ impl Page {
             "GPU time by label"
         });
         self.label_rows(rows);
-        if !a.kernels.is_empty() {
-            if a.program.is_none() {
-                self.heading("Dispatches by kernel (timed one by one: upper bounds)");
-                self.label_rows(&a.kernels);
-            }
+        if !a.kernels.is_empty() && a.program.is_none() {
+            self.heading("Dispatches by kernel (timed one by one: upper bounds)");
+            self.label_rows(&a.kernels);
         }
     }
 
