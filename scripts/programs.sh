@@ -36,9 +36,11 @@ must "$out/fused.txt" '64 .*2 different launches'
 "$assay" trace report --chip m2,m4-max --step 4 "$out/eager.recording" | cmp - "$out/eager.txt"
 
 "$assay" trace compare --full --steps 4 "$out/eager.recording" "$out/fused.recording" | tee "$out/compare.txt"
+must "$out/compare.txt" 'Fusion working'
 must "$out/compare.txt" 'fused_sine_cosine_exponential_logarithm'
 "$assay" trace export "$out/eager.recording" -o "$out/eager.json"
-must "$out/eager.json" 'token 3:layer 7'
+must "$out/eager.json" 'dispatches \(modelled\)'
+must "$out/eager.json" '"logarithm"'
 "$assay" trace report --format html "$out/eager.recording" -o "$out/eager.html"
 must "$out/eager.html" 'modelled'
 

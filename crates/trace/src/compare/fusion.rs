@@ -43,7 +43,8 @@ pub(super) fn judge(
         per: if per_step { "per step" } else { "per run" },
     };
     let happened = names.happened();
-    let effect = effect(metrics, happened);
+    let single = dispatches.then(|| per_dispatch(&names, a, b, scale));
+    let effect = effect(metrics, happened, single.flatten());
     Fusion {
         happened: happened.to_owned(),
         evidence: names.evidence(),
@@ -239,14 +240,32 @@ fn figure(count: f64) -> String {
     }
 }
 
+/// How many times as many dispatches there are, and how many times as long each: an encoder may hold fewer of them than before.
+fn per_dispatch(
+    names: &Names,
+    a: &Analysis,
+    b: &Analysis,
+    (before, after): (f64, f64),
+) -> Option<(f64, f64)> {
+    let sum = |rows: &[Label], by: f64| rows.iter().map(|row| row.total_ms).sum::<f64>() / by;
+    let counts = names.ratio().filter(|ratio| *ratio > 0.0)?;
+    let time = sum(&b.kernels, after) / sum(&a.kernels, before);
+    time.is_finite()
+        .then(|| (rounded(counts), rounded(time / counts)))
+}
+
 /// What having fewer dispatches was worth.
-fn effect(metrics: &[Metric], happened: &str) -> Fusion {
+fn effect(metrics: &[Metric], happened: &str, single: Option<(f64, f64)>) -> Fusion {
     let ratio = |name: &str| {
         let metric = metrics.iter().find(|metric| metric.metric == name)?;
         let (before, after) = metric.before.zip(metric.after)?;
         (before > 0.0).then(|| rounded(after / before))
     };
-    let (executions, mean, busy) = (ratio("executions"), ratio("mean"), ratio("busy"));
+    let (executions, mean) = match single {
+        Some((count, mean)) => (Some(count), Some(mean)),
+        None => (ratio("executions"), ratio("mean")),
+    };
+    let busy = ratio("busy");
     let time = ratio("time");
     let (state, explanation) = match (executions, mean, busy) {
         (Some(executions), Some(mean), Some(busy)) if executions < 1.0 - FUSED => {

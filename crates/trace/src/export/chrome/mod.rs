@@ -2,7 +2,7 @@
 //!
 //! Every process that used the GPU becomes a group of lanes, one per GPU channel; the
 //! target also shows its gaps by cause, its threads with encoding and commits, its
-//! debug groups and signposts. Arrows lead from the commit of a command buffer to its
+//! debug groups and signposts, and its single dispatches where their times are known. Arrows lead from the commit of a command buffer to its
 //! execution. Utilisation, clock, memory and counters are tracks of values. Complete
 //! events on one lane must nest, so executions that overlap are put on lanes of their own.
 
@@ -28,6 +28,8 @@ const GPU_GROUP: u64 = 1 << 30;
 const MACHINE_GROUP: u64 = GPU_GROUP - 1;
 const GAP_LANE: u64 = 1;
 const FIRST_LANE: u64 = 2;
+/// Above the lanes of all channels.
+const DISPATCH_LANE: u64 = 1 << 20;
 
 #[derive(Serialize)]
 struct Event<'a> {
@@ -153,6 +155,7 @@ fn write(view: &View<'_>, out: &mut dyn Write) -> std::io::Result<()> {
         "target": target.and_then(|pid| view.recording.process_name(pid)),
         "pid": target,
         "time": "microseconds since the start of the recording",
+        "times are": view.recording.time_source,
     });
     write!(
         out,
@@ -163,6 +166,7 @@ fn write(view: &View<'_>, out: &mut dyn Write) -> std::io::Result<()> {
     host::threads(view, &mut flows, &mut writer)?;
     flow::waiting(view, &mut flows, &mut writer)?;
     gpu(view, &mut flows, &mut writer)?;
+    dispatches(view, &mut writer)?;
     gap_lane(view, &mut writer)?;
     counters::tracks(view, &mut writer)?;
     writer.out.write_all(b"\n]}\n")
@@ -262,6 +266,29 @@ fn gpu(
         if view.is_target(interval.pid) {
             flows.arrive(interval, (group, tid), writer)?;
         }
+    }
+    Ok(())
+}
+
+/// Single dispatches by kernel, where their times are known.
+fn dispatches(view: &View<'_>, writer: &mut Writer<&mut dyn Write>) -> std::io::Result<()> {
+    let Some(&pid) = view.pids.first() else {
+        return Ok(());
+    };
+    let group = GPU_GROUP + u64::from(pid);
+    let all = &view.recording.events.dispatches;
+    if !all.is_empty() {
+        let name = format!("dispatches ({})", view.recording.time_source);
+        writer.name("thread_name", group, DISPATCH_LANE, &name)?;
+    }
+    for dispatch in all {
+        writer.complete(
+            (group, DISPATCH_LANE),
+            dispatch.span,
+            ("dispatch", view.text(dispatch.kernel)),
+            None,
+            json!({ "label": view.text(dispatch.label) }),
+        )?;
     }
     Ok(())
 }
