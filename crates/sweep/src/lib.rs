@@ -52,7 +52,7 @@ pub use resume::fresh_seed;
 pub use saver::Saver;
 pub use score::Target;
 pub use work::run;
-pub use world::{Listener, World};
+pub use world::{Clang, Listener, World};
 
 // The errors of the engine; files here use `Error` for those of devices.
 pub(crate) use assay_engine::{Error as Failure, Kind};

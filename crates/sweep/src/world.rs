@@ -17,12 +17,15 @@ pub trait Listener {
     fn kernel(&self, name: &str, done: usize, total: usize);
 }
 
+/// A clang, and its identity.
+pub type Clang = (Arc<dyn Compiler>, assay_msl::Compiler);
+
 /// The surroundings of a sweep.
 pub struct World<'a> {
     /// Compiles sources, and says whether to stop.
     pub workspace: Workspace,
-    /// The clang that sources are compiled with, and its identity. Asked for when a device needs it.
-    pub clang: fn() -> Result<(Arc<dyn Compiler>, assay_msl::Compiler), Failure>,
+    /// What sources are compiled with; asked for when a device needs it.
+    pub clang: fn() -> Result<Clang, Failure>,
     /// Settings of a CPU device for the user's own kernels.
     pub cpu: fn() -> Settings,
     /// The folder of caches.
@@ -57,7 +60,7 @@ impl World<'_> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use assay_front::Clang;
+    use assay_front::Clang as Child;
     use assay_launch::NoFiles;
 
     struct Silent;
@@ -72,7 +75,7 @@ pub(crate) mod tests {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let found = assay_msl::find::find(chosen.as_deref(), &path);
         let found = found.ok_or_else(|| Failure::input("no clang"))?;
-        Ok((Arc::new(Clang::new(found.clone(), cache())), found))
+        Ok((Arc::new(Child::new(found.clone(), cache())), found))
     }
 
     fn cache() -> PathBuf {

@@ -91,7 +91,7 @@ fn a_thread_a_row_becomes_faster_and_everything_tried_is_kept() {
     assert!(document["proof"]["held_out"].is_object());
     let patch = std::fs::read_to_string(&patch).expect("a patch");
     assert!(
-        patch.starts_with("--- a/") && patch.contains("\n+// row_sum by "),
+        patch.starts_with("--- a/") && patch.contains("\n+// assay: launch row_sum --size R=512"),
         "{patch}"
     );
 

@@ -8,6 +8,9 @@ use assay_front::{Form, Library, OpenConstants, Request, Source, SourceOptions};
 use assay_rewrite::recipe::patch::{self, Original};
 use assay_rewrite::recipe::{Applied, Class, RECIPES, Step, apply, choices};
 
+/// A recipe, its class, and its steps or why it has none.
+pub(super) type Offered = (&'static str, Class, Result<Vec<Step>, String>);
+
 /// What recipes have made so far.
 pub(super) struct Made {
     pub(super) applied: Applied,
@@ -63,7 +66,7 @@ impl Made {
     }
 
     /// What could be applied next: a recipe, its class, and its steps or why it has none.
-    pub(super) fn choices(&self) -> Vec<(&'static str, Class, Result<Vec<Step>, String>)> {
+    pub(super) fn choices(&self) -> Vec<Offered> {
         let of_program = choices(&self.applied.candidate).into_iter();
         let of_program = of_program.filter(|choice| !patch::is_edit(choice.recipe));
         let mut all: Vec<_> = of_program
