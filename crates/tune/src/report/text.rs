@@ -150,6 +150,7 @@ fn proof(report: &Report) -> String {
         let sizes: Vec<&str> = held_out.sizes.iter().map(String::as_str).collect();
         text += &match ranges(&sizes) {
             none if none.is_empty() => "; held out until then: the launch".to_owned(),
+            _ if sizes.len() == 1 => format!("; held out until then: {}", sizes[0]),
             ranges => format!("; held out until then: {} sizes, {ranges}", sizes.len()),
         };
     }
