@@ -223,7 +223,7 @@ async def test_a_lens_runs_the_kernel_with_checks(client: LanguageClient, tmp_pa
     report = await client.workspace_execute_command_async(
         types.ExecuteCommandParams(command=command.command, arguments=command.arguments)
     )
-    assert report["checked"][0]["kind"] == "race"
+    assert report["checked"][0]["kind"] == "group-race"
     found = await document.until(lambda found: any(one.source == "assay check" for one in found))
     race = next(one for one in found if one.source == "assay check")
     assert race.range.start.line == document.line_of("x[0] = i")

@@ -67,7 +67,7 @@ def document(result: Any) -> dict[str, Any]:
 #: A call of every tool that must succeed, and a word of its answer.
 CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "inspect": ({"path": "matmul_naive.metal"}, "buffer 5"),
-    "profile": ({"path": "matmul_naive.metal"}, "tile-loads"),
+    "profile": ({"path": "matmul_naive.metal"}, "redundant-loads"),
     "predict": ({"path": "matmul_naive.metal", "chip": "m2,m1-max"}, "m1-max"),
     "run": ({"text": TINY, "print": ["0:4"]}, "0.0 2.0 4.0 6.0"),
     "compare": ({"before_text": TINY, "after_text": TINY, "buffers": [0]}, "the same, bit for bit"),
@@ -191,7 +191,8 @@ def test_what_a_run_with_check_finds_is_a_result(root: Path) -> None:
     async def work() -> None:
         async with session(root) as client:
             result = await client.call_tool("run", {"text": RACY, "check": True})
-            assert document(result)["checked"][0]["kind"] == "race"
+            # Threads of different threadgroups first: no barrier helps them.
+            assert document(result)["checked"][0]["kind"] == "group-race"
             assert "race" in text(result)
             wrong = TINY.replace("*= 2", "*= 3")
             compared = document(await client.call_tool("compare", {"before_text": TINY, "after_text": wrong, "buffers": [0]}))

@@ -30,11 +30,11 @@ def test_every_part_of_a_profile_is_an_object():
     assert profile.name == "matmul_naive"
     assert profile.occupancy.threads == 1024
     assert [loop.depth for loop in profile.loops] == [1]
-    assert any(finding.rule == "tile-loads" for finding in profile.findings)
+    assert any(finding.rule == "redundant-loads" for finding in profile.findings)
     assert any(line.line == 19 and line.file.endswith("matmul_naive.metal") for line in profile.lines)
     assert profile.instructions[-1].text.startswith("stop")
     assert profile.predicted.low_us < profile.predicted.time_us < profile.predicted.high_us
-    assert "tile-loads" in profile.text()
+    assert "redundant-loads" in profile.text()
     assert profile.figures
     with pytest.raises(AttributeError, match="has no 'occupency'; it has .*occupancy"):
         profile.occupency
@@ -66,7 +66,7 @@ def test_a_diff_says_which_is_faster():
 
 
 def test_a_prediction_has_all_chips_that_were_asked_for():
-    prediction = assay.predict(SCALE, chip=["m1", "m2-max"], launch="--grid 65536 --threadgroup 256")
+    prediction = assay.predict(SCALE, chip=["m1", "m2-max"], launch="--grid 65536 --threadgroup 256 --arg by=2")
     assert [one.chip for one in prediction.chips] == ["m1", "m2-max"]
     assert prediction.chips[1].time_us < prediction.time_us
     assert sum(prediction.terms.values()) == pytest.approx(prediction.time_us, rel=0.05)
@@ -93,7 +93,7 @@ def test_tables_are_pandas_where_it_is_installed():
     profile = assay.profile(SCALE)
     assert isinstance(profile.to_pandas(), pandas.DataFrame)
     assert list(profile.to_pandas()["offset"]) == [row.offset for row in profile.instructions]
-    assert len(assay.predict(SCALE, chip="all", launch="--grid 1024 --threadgroup 256").to_pandas()) >= 10
+    assert len(assay.predict(SCALE, chip="all", launch="--grid 1024 --threadgroup 256 --arg by=2").to_pandas()) >= 10
 
 
 def test_a_notebook_shows_pages():

@@ -180,6 +180,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn findings_name_the_recipes_that_are_tried() {
+        for rule in [
+            "scattered-access",
+            "bank-conflicts",
+            "redundant-loads",
+            "serial-threads",
+            "atomics-contention",
+            "narrow-loads",
+            "needless-barriers",
+            "partial-simdgroups",
+            "too-few-threadgroups",
+        ] {
+            let steps = assay_tune::cure::answers(rule).iter();
+            let mut tried: Vec<&str> = steps
+                .flat_map(|steps| steps.split(' '))
+                .filter_map(|step| step.split(':').next())
+                .collect();
+            tried.sort_unstable();
+            tried.dedup();
+            let mut named = assay_profile::recipes(rule).to_vec();
+            named.sort_unstable();
+            assert_eq!(named, tried, "{rule}");
+        }
+    }
+
+    #[test]
     fn the_change_at_the_line_is_shown() {
         let change = |before: &str, after: &str, line| {
             let (gone, came) = change_at(before, after, line);

@@ -49,8 +49,11 @@ fn masked(line: &str) -> String {
     let mut inside = false;
     // Columns are as wide as their figures.
     let mut blank = false;
+    let mut before = ' ';
     for character in line.chars() {
-        let part = character.is_ascii_digit() || (inside && matches!(character, '.' | ',' | 'e'));
+        let of_figure = matches!(character, '.' | ',' | 'e') || (character, before) == ('-', 'e');
+        let part = character.is_ascii_digit() || (inside && of_figure);
+        before = character;
         match (part, character) {
             (true, _) if !inside => out.push('#'),
             (true, _) => {}
@@ -211,6 +214,7 @@ fn only_figures_of_this_machine_may_differ() {
     assert!(fits(&lines("a 1"), &["a 1"]));
     assert!(!fits(&lines("a 1"), &["a 2"]));
     assert!(fits(&lines("91.3 µs (host)"), &["1.2 ms (host)"]));
+    assert!(fits(&lines("host 0.1 Gflop/s"), &["host 4.2e-3 Gflop/s"]));
     assert!(!fits(&lines("91.3 µs (host)"), &["1.2 ms (host), wrong"]));
 }
 

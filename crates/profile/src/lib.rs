@@ -73,7 +73,8 @@ pub use compare::{Better, Change, Difference, FIGURES, Figure, Figures, Weight, 
 pub use cost::{Charge, Charges, Costs, Cycles, number};
 pub use dominators::Dominators;
 pub use findings::{
-    Cure, Finding, Gain, Look, Metric, RULES, Rule, Seen, Severity, SourceLine, TimeGain, rule,
+    Cure, Finding, Gain, Look, Metric, RULES, Rule, Seen, Severity, SourceLine, TimeGain, recipes,
+    rule,
 };
 pub use ids::{BlockId, InsnId, LoopId};
 pub use lanes::Liveness;

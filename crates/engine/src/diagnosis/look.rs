@@ -133,7 +133,7 @@ impl<'a> Look<'a> {
             range: (first, first.saturating_add(2)),
             source,
             gain: None,
-            recipes: &[],
+            recipes: assay_profile::recipes(rule),
             lines,
             seen: found.seen,
             weight,

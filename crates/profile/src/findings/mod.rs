@@ -146,14 +146,34 @@ pub struct Finding {
     pub cure: Option<Cure>,
 }
 
-/// Rules whose findings recipes of `assay rewrite` may answer.
+/// Rules whose findings recipes of `assay rewrite` may answer, those of executed launches behind those of code.
 const RECIPES: &[(&str, &[&str])] = &[
     ("tile-loads", &["stage", "block", "matrices"]),
-    ("narrow-loads", &["vectorize"]),
+    ("narrow-loads", &["coarsen", "vectorize"]),
     ("carried-chain", &["simdgroup-rows", "coarsen"]),
     ("serial-loads", &["coarsen", "specialize"]),
     ("uniform-work", &["coarsen"]),
+    (
+        "scattered-access",
+        &["interleave", "swap-axes", "simdgroup-rows", "stage"],
+    ),
+    ("bank-conflicts", &["pad"]),
+    (
+        "redundant-loads",
+        &["block", "matrices", "coarsen", "stage"],
+    ),
+    ("serial-threads", &["share-branch"]),
+    ("atomics-contention", &["combine-atomics"]),
+    ("needless-barriers", &["relax-barrier"]),
+    ("partial-simdgroups", &["threadgroup"]),
+    ("too-few-threadgroups", &["threadgroup", "simdgroup-rows"]),
 ];
+
+/// The recipes of `assay rewrite` that may answer a rule's findings.
+pub fn recipes(rule: &str) -> &'static [&'static str] {
+    let known = RECIPES.iter().find(|(id, _)| *id == rule);
+    known.map_or(&[], |(_, recipes)| recipes)
+}
 
 /// What looks for a rule's findings.
 type Check = fn(&Look<'_>, &mut Vec<Finding>);
@@ -213,8 +233,7 @@ pub(crate) fn find(profile: &Profile, program: &Program, options: &Options) -> V
         check(&look, &mut all);
         for finding in all.iter_mut().skip(before) {
             finding.rule = rule.id;
-            let recipes = RECIPES.iter().find(|(id, _)| *id == rule.id);
-            finding.recipes = recipes.map_or(&[], |(_, recipes)| recipes);
+            finding.recipes = recipes(rule.id);
         }
     }
     all.sort_by_key(|finding| (finding.severity, finding.range.0));
