@@ -64,7 +64,7 @@ enum Command {
     Copy(copy::Args),
     Export(export::Args),
     Import(import::Args),
-    Verify(verify::Args),
+    Verify(Box<verify::Args>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
