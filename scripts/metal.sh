@@ -81,5 +81,8 @@ CARGO_TARGET_DIR=$out/candle/target RUSTFLAGS="-L $out/lib -C link-arg=-Wl,-rpat
 echo "candle-metal-kernels $candle: all but $known"
 
 cd "$root"
-./scripts/metal-tinygrad.sh "$library"
-./scripts/metal-llama.sh "$library"
+# Engines as their registries carry them, several minutes more: ENGINES=1.
+if [ -n "${ENGINES:-}" ]; then
+  ./scripts/metal-tinygrad.sh "$library"
+  ./scripts/metal-llama.sh "$library"
+fi
