@@ -342,13 +342,15 @@ fn captures_are_refused_in_words_and_archives_are_written() {
     let pipeline = device.pipeline(library, "increment", &[]).expect("exists");
     let buffer = ints(&mut *device, &[0; 4], Storage::Shared);
     let run = vec![increment(pipeline, buffer, 0, 4)];
-    let path = std::env::temp_dir().join("assay-metal-calls.gputrace");
+    let folder = std::env::temp_dir();
+    let named = |end: &str| folder.join(format!("assay-metal-calls-{}{end}", std::process::id()));
+    let path = named(".gputrace");
     let refused = device.capture(&path, run).expect_err("no captures");
     assert!(
         refused.to_string().contains("MTL_CAPTURE_ENABLED"),
         "{refused}"
     );
-    let archived = std::env::temp_dir().join("assay-metal-calls.binarchive");
+    let archived = named(".binarchive");
     device
         .archive(library, "increment", &[], &archived)
         .expect("an archive");
