@@ -46,6 +46,7 @@ mod cpu;
 mod dispatch;
 mod error;
 mod facts;
+mod forward;
 mod ids;
 mod machine;
 mod message;

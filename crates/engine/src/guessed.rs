@@ -112,10 +112,8 @@ impl Unlaunched<'_> {
             // Textures have no bounds that a wrong guess could leave.
             return Ok(());
         }
-        let sizes = inputs.buffers.iter().map(|buffer| buffer.size());
-        let bytes = sizes.fold(0, u64::saturating_add);
-        if bytes > MOST_BYTES {
-            let mib = bytes >> 20;
+        if inputs.bytes() > MOST_BYTES {
+            let mib = inputs.bytes() >> 20;
             return Err(Error::usage(format!(
                 "buffers of {mib} MiB are too much to try a launch with: write its --grid, too"
             )));

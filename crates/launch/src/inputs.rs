@@ -112,6 +112,12 @@ impl Inputs {
         Ok(self)
     }
 
+    /// The bytes of all buffers together.
+    pub fn bytes(&self) -> u64 {
+        let sizes = self.buffers.iter().map(Buffer::size);
+        sizes.fold(0, u64::saturating_add)
+    }
+
     /// Refuses buffers that are too large to be made as a whole.
     pub fn fits(&self) -> Result<(), Mistake> {
         let mut buffers = self.buffers.iter();

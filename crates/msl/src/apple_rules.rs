@@ -5,9 +5,9 @@
 
 use crate::attributes;
 use crate::kernel_info::{ArgumentKind, Space};
-use crate::kernels::is_kernel;
+use crate::kernels::definitions;
 use crate::lexer::Tokens;
-use crate::outline::{Item, Outline, Shape};
+use crate::outline::{Item, Outline};
 use crate::parameter::{self, Parameter};
 use crate::rewrite::Problem;
 use std::ops::Range;
@@ -29,21 +29,13 @@ const BEFORE: [&str; 2] = ["host_name", "max_total_threads_per_threadgroup"];
 /// Breaches of the rules in the kernels of a source.
 pub(crate) fn check(tokens: &Tokens<'_>, outline: &Outline) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for item in &outline.items {
-        if let Shape::Function {
-            name,
-            parameters,
-            body,
-        } = &item.shape
-            && is_kernel(tokens, item)
-        {
-            let read = parameter::read_all(tokens, parameters);
-            problems.extend(grid_inputs(tokens, *name, &read));
-            problems.extend(read.iter().filter_map(|it| input_type(tokens, it)));
-            problems.extend(read.iter().filter_map(|it| address_space(tokens, it)));
-            problems.extend(result(tokens, item, *name));
-            problems.extend(behind(tokens, parameters.end..body.start));
-        }
+    for (item, name, parameters, body) in definitions(tokens, outline) {
+        let read = parameter::read_all(tokens, parameters);
+        problems.extend(grid_inputs(tokens, name, &read));
+        problems.extend(read.iter().filter_map(|it| input_type(tokens, it)));
+        problems.extend(read.iter().filter_map(|it| address_space(tokens, it)));
+        problems.extend(result(tokens, item, name));
+        problems.extend(behind(tokens, parameters.end..body.start));
     }
     problems
 }

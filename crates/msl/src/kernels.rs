@@ -29,16 +29,8 @@ pub(crate) struct Kernels {
 /// Rewrites every kernel and every explicit instantiation.
 pub(crate) fn rewrite(tokens: &Tokens<'_>, outline: &Outline, patch: &mut Patch) -> Kernels {
     let mut kernels = Kernels::default();
-    for item in &outline.items {
-        if let Shape::Function {
-            name,
-            parameters,
-            body,
-        } = &item.shape
-            && is_kernel(tokens, item)
-        {
-            kernels.definition(tokens, outline, item, *name, parameters, body, patch);
-        }
+    for (item, name, parameters, body) in definitions(tokens, outline) {
+        kernels.definition(tokens, outline, item, name, parameters, body, patch);
     }
     for item in &outline.items {
         if !matches!(item.shape, Shape::Statement) {
@@ -51,6 +43,22 @@ pub(crate) fn rewrite(tokens: &Tokens<'_>, outline: &Outline, patch: &mut Patch)
         }
     }
     kernels
+}
+
+/// The kernels that a source defines: each with the place of its name, its parameters and its body.
+pub(crate) fn definitions<'o>(
+    tokens: &Tokens<'_>,
+    outline: &'o Outline,
+) -> impl Iterator<Item = (&'o Item, usize, &'o Range<usize>, &'o Range<usize>)> {
+    let functions = outline.items.iter().filter_map(|item| match &item.shape {
+        Shape::Function {
+            name,
+            parameters,
+            body,
+        } => Some((item, *name, parameters, body)),
+        _ => None,
+    });
+    functions.filter(|(item, ..)| is_kernel(tokens, item))
 }
 
 /// Whether the head says `kernel` or `[[kernel]]`.

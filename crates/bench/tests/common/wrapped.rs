@@ -1,8 +1,8 @@
 //! A CPU device of which a test changes one thing: what is read, what is run, or what the clock shows.
 
 use assay_device::{
-    BufferId, CompileOptions, Constant, CpuDevice, Device, DeviceFacts, Dispatch, Error, Finished,
-    LibraryId, PipelineFacts, PipelineId, Source, Storage, SubmissionId,
+    BufferId, CpuDevice, Device, DeviceFacts, Dispatch, Error, Finished, SubmissionId,
+    forward_device,
 };
 use std::fmt;
 
@@ -40,46 +40,12 @@ impl Device for Wrapped {
     fn facts(&self) -> &DeviceFacts {
         &self.facts
     }
-    fn compile(
-        &mut self,
-        source: Source<'_>,
-        options: &CompileOptions,
-    ) -> Result<LibraryId, Error> {
-        self.inner.compile(source, options)
-    }
-    fn load(&mut self, bytes: Vec<u8>) -> Result<LibraryId, Error> {
-        self.inner.load(bytes)
-    }
-    fn functions(&self, library: LibraryId) -> Result<Vec<String>, Error> {
-        self.inner.functions(library)
-    }
-    fn pipeline(
-        &mut self,
-        library: LibraryId,
-        function: &str,
-        constants: &[Constant],
-    ) -> Result<PipelineId, Error> {
-        self.inner.pipeline(library, function, constants)
-    }
-    fn pipeline_facts(&self, pipeline: PipelineId) -> Result<&PipelineFacts, Error> {
-        self.inner.pipeline_facts(pipeline)
-    }
-    fn buffer(&mut self, bytes: u64, storage: Storage) -> Result<BufferId, Error> {
-        self.inner.buffer(bytes, storage)
-    }
-    fn buffer_size(&self, buffer: BufferId) -> Result<u64, Error> {
-        self.inner.buffer_size(buffer)
-    }
-    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        self.inner.write(buffer, offset, bytes)
-    }
+    forward_device!(inner: compile load functions pipeline pipeline_facts buffer buffer_size);
+    forward_device!(inner: write release);
     fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
         self.inner.read(buffer, offset, bytes)?;
         (self.on_read)(bytes);
         Ok(())
-    }
-    fn release(&mut self, buffer: BufferId) -> Result<(), Error> {
-        self.inner.release(buffer)
     }
     fn submit(&mut self, dispatches: Vec<Dispatch>) -> Result<SubmissionId, Error> {
         let dispatches = (self.on_submit)(dispatches);

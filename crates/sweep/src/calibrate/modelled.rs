@@ -3,9 +3,7 @@
 
 use super::clock::{Clock, Simulated};
 use assay_device::{
-    Binding, BufferId, CompileOptions, Constant, CpuDevice, Device, DeviceFacts, Dispatch, Error,
-    Extent, Finished, LibraryId, Origin, PipelineFacts, PipelineId, Source, Storage, SubmissionId,
-    Time,
+    Binding, CpuDevice, Device, Dispatch, Error, Extent, Finished, Origin, Time, forward_device,
 };
 use assay_predict::calibrate::Probe;
 use std::time::Duration;
@@ -50,66 +48,8 @@ impl ModelledGpu {
 }
 
 impl Device for ModelledGpu {
-    fn facts(&self) -> &DeviceFacts {
-        self.cpu.facts()
-    }
-
-    fn compile(
-        &mut self,
-        source: Source<'_>,
-        options: &CompileOptions,
-    ) -> Result<LibraryId, Error> {
-        self.cpu.compile(source, options)
-    }
-
-    fn load(&mut self, bytes: Vec<u8>) -> Result<LibraryId, Error> {
-        self.cpu.load(bytes)
-    }
-
-    fn functions(&self, library: LibraryId) -> Result<Vec<String>, Error> {
-        self.cpu.functions(library)
-    }
-
-    fn pipeline(
-        &mut self,
-        library: LibraryId,
-        function: &str,
-        constants: &[Constant],
-    ) -> Result<PipelineId, Error> {
-        self.cpu.pipeline(library, function, constants)
-    }
-
-    fn pipeline_facts(&self, pipeline: PipelineId) -> Result<&PipelineFacts, Error> {
-        self.cpu.pipeline_facts(pipeline)
-    }
-
-    fn buffer(&mut self, bytes: u64, storage: Storage) -> Result<BufferId, Error> {
-        self.cpu.buffer(bytes, storage)
-    }
-
-    fn buffer_size(&self, buffer: BufferId) -> Result<u64, Error> {
-        self.cpu.buffer_size(buffer)
-    }
-
-    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        self.cpu.write(buffer, offset, bytes)
-    }
-
-    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
-        self.cpu.read(buffer, offset, bytes)
-    }
-
-    fn release(&mut self, buffer: BufferId) -> Result<(), Error> {
-        self.cpu.release(buffer)
-    }
-
-    fn submit(&mut self, dispatches: Vec<Dispatch>) -> Result<SubmissionId, Error> {
-        self.cpu.submit(dispatches)
-    }
-
-    fn wait(&mut self, submission: SubmissionId) -> Result<Finished, Error> {
-        self.cpu.wait(submission)
-    }
+    forward_device!(cpu: facts compile load functions pipeline pipeline_facts buffer buffer_size);
+    forward_device!(cpu: write read release submit wait);
 
     fn run(&mut self, dispatches: Vec<Dispatch>) -> Result<Finished, Error> {
         let probe = self

@@ -292,8 +292,5 @@ impl OriginalRuns {
 /// Returns true if what a launch binds is small enough for a drawn run.
 fn fits(launch: &impl Launch, sizes: &Sizes) -> bool {
     let inputs = launch.inputs(sizes, 1);
-    inputs.is_ok_and(|inputs| {
-        let bytes = inputs.buffers.iter().map(|buffer| buffer.size());
-        bytes.fold(0, u64::saturating_add) <= MOST_BYTES
-    })
+    inputs.is_ok_and(|inputs| inputs.bytes() <= MOST_BYTES)
 }
