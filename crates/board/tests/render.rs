@@ -64,14 +64,16 @@ fn shown(view: &View, width: usize, all: bool) -> String {
 fn a_table_for_each_device_and_one_of_claims() {
     let view = view(false);
     expect![[r#"
-        Apple M2, 8 cores: measured by the GPU's clock
+        Apple M2, 8 cores
+        measured by the GPU's clock
         kernel       sizes        time      ±  Gflop/s  GB/s  speed-up  roofline  runs  taken
         relu f32     reference   50 µs  0.0 %     5.24  41.9     1.20×      42 %     1  2023-11-14
         softmax f32  reference  250 µs  0.0 %     21.0  33.6     0.80×      34 %     1  2023-11-14
         sqr_mm f32   reference    1 ms  0.0 %     2147  12.6                75 %     1  2023-11-14
         speed-ups are over mlx compiled
 
-        CPU, 2 threads: host times of a CPU, which say nothing about a GPU
+        CPU, 2 threads
+        host times of a CPU, which say nothing about a GPU
         kernel    sizes         time      ±  Gflop/s  GB/s  runs  taken
         relu f32  reference  12.5 ms  0.0 %     0.02  0.17     1  2023-11-14
 
@@ -91,7 +93,8 @@ fn a_table_for_each_device_and_one_of_claims() {
 #[test]
 fn every_source_is_told_apart_when_asked_for() {
     expect![[r#"
-        Apple M2, 8 cores: measured by the GPU's clock
+        Apple M2, 8 cores
+        measured by the GPU's clock
         kernel       sizes      source             time      ±  Gflop/s  GB/s  speed-up  roofline  runs
         relu f32     reference  696a4291 record   50 µs  0.0 %     5.24  41.9     1.20×      42 %     1
         relu f32     reference  69f8ee4e         500 µs  0.0 %     0.52  4.19                 4 %     1
@@ -99,7 +102,8 @@ fn every_source_is_told_apart_when_asked_for() {
         sqr_mm f32   reference  69d061bf record    1 ms  0.0 %     2147  12.6                75 %     1
         speed-ups are over mlx compiled
 
-        CPU, 2 threads: host times of a CPU, which say nothing about a GPU
+        CPU, 2 threads
+        host times of a CPU, which say nothing about a GPU
         kernel    sizes      source              time      ±  Gflop/s  GB/s  runs
         relu f32  reference  696a4291 record  12.5 ms  0.0 %     0.02  0.17     1
     "#]].assert_eq(&shown(

@@ -116,6 +116,11 @@ macro_rules! forward_device {
             self.$to.wait(submission)
         }
     };
+    (@ settle $to:tt) => {
+        fn settle(&mut self, dispatches: &[$crate::Dispatch]) -> Result<(), $crate::Error> {
+            self.$to.settle(dispatches)
+        }
+    };
     (@ sanitize $to:tt) => {
         fn sanitize(
             &mut self,

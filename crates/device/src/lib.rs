@@ -131,6 +131,12 @@ pub trait Device: std::fmt::Debug {
         self.wait(submission)
     }
 
+    /// Makes sure that what runs these dispatches does not change while they are timed: code that a device makes while kernels
+    /// already run is made now.
+    fn settle(&mut self, _dispatches: &[Dispatch]) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Runs a dispatch slowly and says what it did that it must not, where the device can watch a kernel: the CPU can, a
     /// GPU cannot. Results are in the buffers afterwards.
     fn sanitize(&mut self, _dispatch: &Dispatch) -> Result<Option<Vec<Report>>, Error> {

@@ -56,6 +56,10 @@ impl<'a> Contender<'a> {
             self.steady &= outcome.damage.is_empty();
             self.outputs.push(outcome.outputs);
         }
+        // Otherwise some samples are the interpreter's and others machine code's, of one contender and not of the other.
+        for dispatches in &self.dispatches {
+            device.settle(dispatches)?;
+        }
         Ok(())
     }
 

@@ -32,5 +32,5 @@ impl Device for Mutating<'_> {
     }
 
     forward_device!(inner: facts compile load functions pipeline_facts buffer buffer_size);
-    forward_device!(inner: write read release submit wait sanitize);
+    forward_device!(inner: write read release submit wait sanitize settle);
 }

@@ -41,7 +41,7 @@ impl Device for Wrapped {
         &self.facts
     }
     forward_device!(inner: compile load functions pipeline pipeline_facts buffer buffer_size);
-    forward_device!(inner: write release);
+    forward_device!(inner: write release settle);
     fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
         self.inner.read(buffer, offset, bytes)?;
         (self.on_read)(bytes);

@@ -31,10 +31,10 @@ const NARROWEST: usize = 56;
 pub fn text(view: &View, style: TextStyle) -> String {
     let mut parts: Vec<String> = Vec::new();
     for (device, entries) in by_device(&view.results) {
-        let heading = format!("{}: {}", device.name, clock(device));
-        let heading = wrap(&heading, style.width, 0).join("\n      ");
-        let heading = style.painter.paint(Role::Heading, &heading);
-        parts.push(format!("{heading}\n{}", results(&entries, style)));
+        let name = wrap(&device.name, style.width, 0).join("\n      ");
+        let name = style.painter.paint(Role::Heading, &name);
+        let clock = wrap(clock(device), style.width, 0).join("\n");
+        parts.push(format!("{name}\n{clock}\n{}", results(&entries, style)));
     }
     if !view.claims.is_empty() {
         let heading = "Claims of others, not verified and not ranked";

@@ -155,6 +155,15 @@ impl Device for CpuDevice {
         self.check_run(dispatch).map(Some)
     }
 
+    #[cfg(feature = "native")]
+    fn settle(&mut self, dispatches: &[Dispatch]) -> Result<(), Error> {
+        for dispatch in dispatches {
+            let pipeline = self.pipelines.get(dispatch.pipeline)?;
+            pipeline.program.settle_native(dispatch.threadgroup);
+        }
+        Ok(())
+    }
+
     fn run_backwards(&mut self, dispatches: Vec<Dispatch>) -> Option<Result<Finished, Error>> {
         let meets = |dispatch: &Dispatch| {
             let pipeline = self.pipelines.get(dispatch.pipeline);

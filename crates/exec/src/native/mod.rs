@@ -193,6 +193,12 @@ impl Program {
         self.native.make_later(compiler, worth);
     }
 
+    /// Makes what [`Program::make_native_later`] would make sooner or later, or waits for it: what runs threadgroups of this size no
+    /// longer changes. Who compares times calls it before the first.
+    pub fn settle_native(&self, threadgroup: [u32; 3]) {
+        self.native.settle(threadgroup);
+    }
+
     /// What became of machine code for threadgroups of a size.
     pub fn native_state(&self, threadgroup: [u32; 3]) -> NativeState {
         self.native.state(threadgroup)

@@ -134,6 +134,21 @@ impl Slot {
         entries.entry(threadgroup).or_default().settle(made)
     }
 
+    /// Has code made at once, or waits for what is being made; nothing changes afterwards.
+    pub(super) fn settle(&self, threadgroup: [u32; 3]) {
+        let Some(shared) = &self.0 else { return };
+        let Some(background) = shared.background.get() else {
+            return;
+        };
+        while self.state(threadgroup) == NativeState::InTheMaking {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if self.state(threadgroup) == NativeState::NotWorth {
+            // What went wrong is in its state.
+            let _ = self.make_now(&background.compiler, threadgroup);
+        }
+    }
+
     /// Notes how long interpreting has taken, and has code made if that is worth it.
     pub(crate) fn note(&self, threadgroup: [u32; 3], took: Duration) {
         let Some(shared) = &self.0 else { return };

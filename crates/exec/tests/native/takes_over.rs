@@ -82,3 +82,26 @@ fn what_is_short_stays_interpreted() {
     run(&program, 256);
     assert_eq!(program.native_state([64, 1, 1]), NativeState::NotWorth);
 }
+
+#[test]
+fn what_is_timed_no_longer_changes() {
+    let Some(compiler) = compiler() else { return };
+    let module = assay_ssa::parse(SLOW).expect("a program");
+    let options = Options {
+        native: true,
+        ..Options::default()
+    };
+    // What is too short for it, and what is being made.
+    for worth in [Duration::from_secs(3600), Duration::ZERO] {
+        let program = Program::compile(&module, "k", &options).expect("compiled");
+        program.make_native_later(Arc::new(compiler.clone()), worth);
+        run(&program, 256);
+        program.settle_native([64, 1, 1]);
+        let state = program.native_state([64, 1, 1]);
+        assert!(matches!(state, NativeState::Ready(_)), "{state:?}");
+    }
+    // Nobody asked for machine code.
+    let plain = Program::compile(&module, "k", &options).expect("compiled");
+    plain.settle_native([64, 1, 1]);
+    assert_eq!(plain.native_state([64, 1, 1]), NativeState::NotWorth);
+}

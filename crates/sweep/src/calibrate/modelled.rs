@@ -49,7 +49,7 @@ impl ModelledGpu {
 
 impl Device for ModelledGpu {
     forward_device!(cpu: facts compile load functions pipeline pipeline_facts buffer buffer_size);
-    forward_device!(cpu: write read release submit wait);
+    forward_device!(cpu: write read release submit wait settle);
 
     fn run(&mut self, dispatches: Vec<Dispatch>) -> Result<Finished, Error> {
         let probe = self
