@@ -80,16 +80,16 @@ fn old_and_new_time_are_told_when_a_record_changes_hands() {
             &[&words[..], &["--source", &shown], format].concat(),
         )
     };
-    if no_clang(&bench(1000, &[])) {
+    if no_clang(&bench(40_000, &[])) {
         return;
     }
-    let row = json(&bench(300, &["--format", "json"]))["kernels"][0].clone();
+    let row = json(&bench(4000, &["--format", "json"]))["kernels"][0].clone();
     assert!(row["first_launch_ms"].as_f64().is_some_and(|ms| ms > 0.0));
     let on_board = &row["board"];
     assert_eq!(on_board["standing"], "record", "{on_board}");
     let ms = |of: &Value, name: &str| of[name].as_f64().expect("a time");
     assert!(ms(on_board, "old_ms") > 1.5 * ms(on_board, "new_ms"));
-    let shown = text(&bench(80, &[]).stdout);
+    let shown = text(&bench(400, &[]).stdout);
     // Long lines are broken between words.
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     let told = " in turns with the old holder's ";
