@@ -306,6 +306,32 @@ fn flags_of_one_side_are_its_own() {
 }
 
 #[test]
+fn a_changed_copy_gets_the_launch_of_its_original() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = folder.path().join("copy.metal");
+    let tiled = example("matmul_tiled");
+    let text = std::fs::read_to_string(&tiled).expect("the example");
+    let bare: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.contains("assay: launch"))
+        .collect();
+    assert!(bare.len() < text.lines().count(), "it has a launch");
+    std::fs::write(&copy, bare.join("\n")).expect("written");
+    let copy = copy.display().to_string();
+    for pair in [[&tiled, &copy], [&copy, &tiled]] {
+        let Some(output) = compiling(&["diff", pair[0], pair[1]]) else {
+            return;
+        };
+        let (text, notes) = (stdout(&output), stderr(&output));
+        assert!(text.contains("predicted time"), "{text}{notes}");
+        assert!(
+            notes.contains("copy.metal has no launch; it gets that of"),
+            "{notes}"
+        );
+    }
+}
+
+#[test]
 fn a_profile_with_a_launch_leads_with_the_time_and_its_lines() {
     let naive = example("matmul_naive");
     let Some(output) = compiling(&["profile", &naive]) else {

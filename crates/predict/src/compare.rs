@@ -58,7 +58,7 @@ pub struct Compared {
     /// Why it is a tie although the times differ, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// What the kernels do differently that explains the ratio, the largest change first.
+    /// What the kernels do differently, what explains most of the time first.
     pub why: Vec<CauseChange>,
     /// Terms of the time, the largest change first.
     pub terms: Vec<TermChange>,
@@ -74,6 +74,9 @@ pub struct CauseChange {
     pub before: f64,
     /// After.
     pub after: f64,
+    /// Microseconds that the terms which follow it gained or lost, if they went its way; figures that share terms explain the same
+    /// time.
+    pub explains_us: f64,
 }
 
 impl CauseChange {
@@ -126,9 +129,10 @@ impl Compared {
             speedup if (speedup - 1.0).abs() < 0.005 => (Call::Tie, None),
             _ => (Call::Tie, Some("predictions this close are not told apart")),
         };
+        let terms = terms(&before, &after);
         Compared {
-            terms: terms(&before, &after),
-            why: why(&before, &after),
+            why: why(&before, &after, &terms),
+            terms,
             speedup: rounded(speedup),
             low: rounded(speedup / band),
             high: rounded(speedup * band),
@@ -140,55 +144,135 @@ impl Compared {
     }
 }
 
-/// Figures that changed by more than a tenth.
-fn why(before: &Predicted, after: &Predicted) -> Vec<CauseChange> {
-    let (old, new) = (&before.causes, &after.causes);
-    let groups = |predicted: &Predicted| predicted.threadgroups as f64;
-    let rows = [
-        ("cache lines touched by accesses", old.lines, new.lines),
-        (
-            "lines per access of device memory",
-            old.lines_per_access,
-            new.lines_per_access,
-        ),
-        (
-            "passes per row of threadgroup memory",
-            old.passes_per_row,
-            new.passes_per_row,
-        ),
-        (
-            "active lanes per instruction",
-            old.active_lanes,
-            new.active_lanes,
-        ),
-        ("atomics of simdgroups", old.atomics, new.atomics),
-        ("barriers of simdgroups", old.barriers, new.barriers),
-        (
-            "instructions of simdgroups",
-            before.work.instructions,
-            after.work.instructions,
-        ),
-        (
-            "bytes moved to and from device memory",
-            before.work.device_bytes,
-            after.work.device_bytes,
-        ),
-        ("threadgroups", groups(before), groups(after)),
-        (
-            "threads that a core keeps",
-            old.resident_threads,
-            new.resident_threads,
-        ),
-    ];
-    let rows = rows.into_iter().map(|(name, before, after)| CauseChange {
+/// A figure of what kernels do, and the terms of the time that follow it.
+struct Cause {
+    name: &'static str,
+    figure: fn(&Predicted) -> f64,
+    /// With more of it they grow; with more of what hides time they shrink.
+    terms: &'static [&'static str],
+    hides: bool,
+}
+
+/// Terms that grow with every line and byte that accesses ask for.
+const OF_ACCESSES: &[&str] = &[
+    "load/store unit",
+    "L2 bandwidth",
+    "SLC bandwidth",
+    "DRAM bandwidth",
+    "memory latency",
+];
+const OF_INSTRUCTIONS: &[&str] = &["arithmetic", "complex unit", "instruction cache"];
+
+/// What can be a reason. Of two that explain as much the one that changed by more comes first.
+const CAUSES: &[Cause] = &[
+    cause(
+        "cache lines touched by accesses",
+        |p| p.causes.lines,
+        OF_ACCESSES,
+    ),
+    cause(
+        "lines per access of device memory",
+        |p| p.causes.lines_per_access,
+        OF_ACCESSES,
+    ),
+    cause(
+        "bytes to and from device memory",
+        |p| p.work.device_bytes,
+        OF_ACCESSES,
+    ),
+    cause(
+        "bytes to and from threadgroup memory",
+        |p| p.work.threadgroup_bytes,
+        &["threadgroup memory"],
+    ),
+    cause(
+        "passes per row of threadgroup memory",
+        |p| p.causes.passes_per_row,
+        &["threadgroup memory"],
+    ),
+    cause(
+        "instructions of simdgroups",
+        |p| p.work.instructions,
+        OF_INSTRUCTIONS,
+    ),
+    cause("atomics of simdgroups", |p| p.causes.atomics, OF_ACCESSES),
+    cause(
+        "barriers of simdgroups",
+        |p| p.causes.barriers,
+        &["barriers"],
+    ),
+    cause(
+        "threadgroups",
+        |p| p.threadgroups as f64,
+        &["threadgroup launch"],
+    ),
+    hiding(
+        "active lanes per instruction",
+        |p| p.causes.active_lanes,
+        OF_INSTRUCTIONS,
+    ),
+    hiding(
+        "threads that a core keeps",
+        |p| p.causes.resident_threads,
+        &["memory latency", "dependences", "barriers"],
+    ),
+];
+
+const fn cause(
+    name: &'static str,
+    figure: fn(&Predicted) -> f64,
+    terms: &'static [&'static str],
+) -> Cause {
+    Cause {
         name,
-        before,
-        after,
-    });
+        figure,
+        terms,
+        hides: false,
+    }
+}
+
+const fn hiding(
+    name: &'static str,
+    figure: fn(&Predicted) -> f64,
+    terms: &'static [&'static str],
+) -> Cause {
+    Cause {
+        hides: true,
+        ..cause(name, figure, terms)
+    }
+}
+
+impl Cause {
+    /// How much of the change of its terms goes the way that the figure went.
+    fn explains(&self, before: f64, after: f64, terms: &[TermChange]) -> f64 {
+        let own = terms.iter().filter(|term| self.terms.contains(&term.name));
+        let change: f64 = own.map(TermChange::change).sum();
+        match (change > 0.0) == ((after > before) != self.hides) {
+            true => change,
+            false => 0.0,
+        }
+    }
+}
+
+/// Figures that changed by more than a tenth: first what explains most of the time, then what changed most.
+fn why(before: &Predicted, after: &Predicted, terms: &[TermChange]) -> Vec<CauseChange> {
+    let row = |cause: &Cause| {
+        let (old, new) = ((cause.figure)(before), (cause.figure)(after));
+        CauseChange {
+            name: cause.name,
+            before: old,
+            after: new,
+            explains_us: rounded(cause.explains(old, new, terms)),
+        }
+    };
+    let rows = CAUSES.iter().map(row);
     let mut rows: Vec<CauseChange> = rows
         .filter(|row| row.before != row.after && row.factor() > 1.1)
         .collect();
-    rows.sort_by(|a, b| b.factor().total_cmp(&a.factor()));
+    rows.sort_by(|a, b| {
+        let time = b.explains_us.abs().total_cmp(&a.explains_us.abs());
+        time.then_with(|| b.factor().total_cmp(&a.factor()))
+    });
     rows
 }
 
@@ -248,5 +332,39 @@ mod tests {
         assert_eq!(call(100.0, 100.0, "compute"), Call::Tie);
         // Overheads belong to the protocol, not to the kernel.
         assert_eq!(call(15.0, 7.0, "short"), Call::Tie);
+    }
+
+    #[test]
+    fn what_explains_the_time_comes_before_what_changed_most() {
+        let with = |bytes: f64, barriers: f64, us: [f64; 2]| {
+            let mut one = predicted(us[0] + us[1], "compute");
+            one.work.device_bytes = bytes;
+            one.causes.barriers = barriers;
+            let term = |name, us| TermTime {
+                name,
+                us,
+                removal_us: None,
+            };
+            one.terms = vec![term("load/store unit", us[0]), term("barriers", us[1])];
+            one
+        };
+        let target = Target::of(Chip::named("m2").expect("a chip"));
+        let compared = Compared::new(
+            with(4000.0, 0.0, [900.0, 0.0]),
+            with(1000.0, 50.0, [200.0, 20.0]),
+            &target,
+        );
+        let rows: Vec<_> = compared
+            .why
+            .iter()
+            .map(|row| (row.name, row.explains_us))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("bytes to and from device memory", -700.0),
+                ("barriers of simdgroups", 20.0)
+            ]
+        );
     }
 }

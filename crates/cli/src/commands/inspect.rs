@@ -6,6 +6,7 @@ use crate::input;
 use crate::source::{self, SourceArgs};
 use assay_container::Contents;
 use assay_front::inspect::{self, Document};
+use assay_report::blocks::Detail;
 use assay_report::envelope::Envelope;
 use std::path::PathBuf;
 
@@ -28,6 +29,10 @@ pub(crate) struct Args {
     /// Only this function
     #[arg(short, long, value_name = "NAME")]
     function: Option<String>,
+
+    /// Every function and its arguments instead of the first screen
+    #[arg(long)]
+    full: bool,
 
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -102,7 +107,13 @@ fn capture(args: &Args, context: &Context, mut document: Document) -> CommandRes
 
 fn write(args: &Args, context: &Context, document: Document) -> CommandResult {
     let text = match args.format {
-        Format::Text => inspect::render(&document, context.painter, context.width),
+        Format::Text => {
+            let detail = match args.full || args.function.is_some() {
+                true => Detail::Full,
+                false => Detail::Screen,
+            };
+            inspect::render(&document, detail, context.painter, context.width)
+        }
         Format::Json => Envelope::new("assay.inspect", 1, document).to_json(),
     };
     match args.format {

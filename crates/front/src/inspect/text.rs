@@ -1,58 +1,109 @@
 //! What `assay inspect` found, for people.
 
 use super::document::{Document, Kernel, Library, Slice};
+use assay_report::blocks::Detail;
 use assay_report::number::{bytes, grouped, or_unknown};
 use assay_report::style::{Painter, Role};
 use assay_report::table::{Cell, Column, Table};
 
-/// The whole report, at most `width` columns wide.
-pub fn render(document: &Document, painter: Painter, width: usize) -> String {
+/// The report, at most `width` columns wide.
+pub fn render(document: &Document, detail: Detail, painter: Painter, width: usize) -> String {
+    let mut screen = Screen {
+        out: String::new(),
+        detail,
+        left_out: 0,
+    };
     let file = &document.file;
-    let mut out = format!(
+    screen.push(&format!(
         "{}: {}, {}\n",
         painter.paint(Role::Name, &file.path),
         file.kind,
         bytes(file.bytes)
-    );
-    for (index, library) in document.metallibs.iter().enumerate() {
-        let several = document.metallibs.len() > 1;
-        out.push_str(&library_line(library, several.then_some(index)));
+    ));
+    let several = document.metallibs.len() > 1;
+    for (index, library) in screen
+        .first(&document.metallibs, ROWS / 2)
+        .iter()
+        .enumerate()
+    {
+        screen.push(&library_line(library, several.then_some(index)));
     }
     if !document.slices.is_empty() {
-        out.push('\n');
-        out.push_str(&slices(&document.slices, painter, width));
+        let shown = screen.first(&document.slices, ROWS / 2);
+        screen.push(&format!("\n{}", slices(shown, painter, width)));
     }
-    let air: Vec<&Kernel> = document
-        .all()
-        .filter(|kernel| kernel.form == "air")
-        .collect();
+    let of_form = |form: &str| document.all().filter(|one| one.form == form).collect();
+    let air: Vec<&Kernel> = of_form("air");
+    let machine: Vec<&Kernel> = of_form("agx");
     let (listed, alone): (Vec<&Kernel>, Vec<&Kernel>) =
         air.iter().partition(|kernel| kernel.metallib.is_some());
     if let Some(first) = alone.first() {
-        out.push_str(&module_line(first, alone.len()));
+        screen.push(&module_line(first, alone.len()));
     }
-    if !listed.is_empty() {
-        out.push('\n');
-        out.push_str(&air_functions(
-            &listed,
-            document.metallibs.len(),
-            painter,
-            width,
-        ));
-    }
-    for kernel in air.iter().filter(|kernel| kernel.arguments.is_some()) {
-        out.push('\n');
-        out.push_str(&arguments(kernel, painter, width));
-    }
-    let machine: Vec<&Kernel> = document
-        .all()
-        .filter(|kernel| kernel.form == "agx")
+    let described: Vec<&Kernel> = air
+        .into_iter()
+        .filter(|one| one.arguments.is_some())
         .collect();
-    if !machine.is_empty() {
-        out.push('\n');
-        out.push_str(&machine_functions(&machine, painter, width));
+    if !listed.is_empty() {
+        let alone = described.is_empty() && machine.is_empty();
+        let shown = screen.first(&listed, if alone { ROWS } else { ROWS / 3 });
+        let libraries = document.metallibs.len();
+        let table = air_functions(shown, libraries, painter, width);
+        screen.push(&format!("\n{table}"));
     }
-    out
+    if !machine.is_empty() {
+        let shown = screen.first(&machine, ROWS / 2);
+        screen.push(&format!("\n{}", machine_functions(shown, painter, width)));
+    }
+    let only = document.all().count() == 1;
+    for kernel in described {
+        screen.push_if_it_fits(only, &format!("\n{}", arguments(kernel, painter, width)));
+    }
+    screen.ended()
+}
+
+/// Lines of a first screen, with its last line and the prompt's.
+const LINES: usize = 21;
+/// Rows of its only table.
+const ROWS: usize = 14;
+
+/// What is shown, as far as a first screen goes; everything when asked for.
+struct Screen {
+    out: String,
+    detail: Detail,
+    /// Rows and kernels that are not shown.
+    left_out: usize,
+}
+
+impl Screen {
+    fn push(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    /// The first rows of a table, and a note of the others.
+    fn first<'t, T>(&mut self, rows: &'t [T], most: usize) -> &'t [T] {
+        let shown = rows.get(..self.detail.rows(most)).unwrap_or(rows);
+        self.left_out += rows.len() - shown.len();
+        shown
+    }
+
+    /// A kernel for which there is room, or the only one.
+    fn push_if_it_fits(&mut self, only: bool, text: &str) {
+        let lines = |text: &str| text.matches('\n').count();
+        let fits = self.left_out == 0 && lines(&self.out) + lines(text) <= LINES;
+        match fits || only || self.detail == Detail::Full {
+            true => self.push(text),
+            false => self.left_out += 1,
+        }
+    }
+
+    fn ended(mut self) -> String {
+        if self.left_out > 0 {
+            let rest = grouped(self.left_out as u64);
+            self.push(&format!("and {rest} more: --full, or one with -f NAME\n"));
+        }
+        self.out
+    }
 }
 
 fn library_line(library: &Library, index: Option<usize>) -> String {

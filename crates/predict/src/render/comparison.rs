@@ -75,18 +75,21 @@ fn role(compared: &Compared) -> Role {
 /// Rows of the first screen that say why.
 const CAUSES: usize = 4;
 
-/// What the kernels do differently, the rows that changed most.
+/// What the kernels do differently, the rows that explain most of the time.
 fn why(compared: &Compared, detail: Detail) -> Table {
     let mut table = Table::new([
         Column::left("why").shrink(),
         Column::right("before"),
         Column::right("after"),
         Column::right("ratio"),
+        Column::right("explains"),
     ]);
-    let shown = |value: f64| match value {
+    let shown = |name: &str, value: f64| match value {
+        _ if name.starts_with("bytes") => number::bytes(value.round() as u64),
         100.0.. => number::grouped(value.round() as u64),
         value => format!("{value:.1}"),
     };
+    let least = 0.01 * compared.before.time_us.max(compared.after.time_us);
     for row in compared.why.iter().take(detail.rows(CAUSES)) {
         let ratio = match row.before > 0.0 {
             true => format!("{:.3}", row.after / row.before),
@@ -94,9 +97,13 @@ fn why(compared: &Compared, detail: Detail) -> Table {
         };
         table.row([
             row.name.to_owned(),
-            shown(row.before),
-            shown(row.after),
+            shown(row.name, row.before),
+            shown(row.name, row.after),
             ratio,
+            match row.explains_us.abs() >= least {
+                true => signed(row.explains_us),
+                false => "–".to_owned(),
+            },
         ]);
     }
     table

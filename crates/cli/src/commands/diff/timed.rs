@@ -10,6 +10,7 @@ use assay_chip::Chip;
 use assay_front::Bytes;
 use assay_launch::Written;
 use assay_predict::{Cache, Compared, Predicted, Sampling, Target};
+use assay_ssa::Binding as ArgumentBinding;
 use std::path::Path;
 
 /// One kernel of one file.
@@ -48,13 +49,14 @@ pub(super) fn compared(
     let (old, new) = match launches {
         (None, None) => return Ok(None),
         (Some(old), Some(new)) => (old, new),
-        (old, _) => {
-            let missing = if old.is_none() { before } else { after };
-            return Ok(Some(Err(format!(
-                "no predicted time: {} has no launch; give it with {}, or in a comment // assay: launch of its source",
-                missing.loaded.program.name, missing.option
-            ))));
-        }
+        (Some(old), None) => match fitted(&old, before, after, args, context) {
+            Ok(new) => (old, new),
+            Err(missing) => return Ok(Some(Err(missing))),
+        },
+        (None, Some(new)) => match fitted(&new, after, before, args, context) {
+            Ok(old) => (old, new),
+            Err(missing) => return Ok(Some(Err(missing))),
+        },
     };
     let by_flags = old.is_by_flags() || new.is_by_flags();
     let both = predicted(before, &old, target, args)
@@ -66,6 +68,36 @@ pub(super) fn compared(
     }
 }
 
+/// The launch of the only side that has one, for the other: a changed copy of a kernel is launched as the kernel is.
+fn fitted(
+    launched: &Launched,
+    owner: &Side<'_>,
+    other: &Side<'_>,
+    args: &Args,
+    context: &Context,
+) -> Result<Launched, String> {
+    let names = |side: &Side<'_>| side.loaded.program.name.clone();
+    let fitted = match takes_the_same(owner, other) {
+        true => on(launched, other, args).ok(),
+        false => None,
+    };
+    let fitted = fitted.ok_or_else(|| {
+        format!(
+            "no predicted time: {} has no launch, and takes other arguments than {}; give it one with {}, or in a comment \
+             // assay: launch of its source",
+            names(other),
+            names(owner),
+            other.option
+        )
+    })?;
+    context.note(&format!(
+        "note: {} has no launch; it gets that of {}",
+        other.path.display(),
+        owner.path.display()
+    ));
+    Ok(fitted)
+}
+
 /// One guess for both sides: that of the side before, if it fits the other as well.
 fn guessed(
     before: &Side<'_>,
@@ -74,24 +106,39 @@ fn guessed(
     context: &Context,
 ) -> Result<(Option<Launched>, Option<Launched>), Failure> {
     let flags = flags_of(before, args)?;
-    let Some(old) = before.asked(args).launch_or_none(flags, context)? else {
-        return Ok((None, None));
+    let old = before.asked(args).launch_or_none(flags, context)?;
+    let new = old.as_ref().map(|old| on(old, after, args));
+    Ok(match (old, new) {
+        (Some(old), Some(Ok(new))) => (Some(old), Some(new)),
+        _ => (None, None),
+    })
+}
+
+/// Returns true if both kernels take the same buffers, whatever their names.
+fn takes_the_same(one: &Side<'_>, other: &Side<'_>) -> bool {
+    let buffers = |side: &Side<'_>| -> Vec<(ArgumentBinding, String)> {
+        let arguments = side.loaded.arguments.iter();
+        let buffers = arguments.filter(|argument| argument.space.is_some());
+        let types = buffers.map(|one| (one.binding, one.type_name.replace("const ", "")));
+        types.collect()
     };
-    let other = after.asked(args);
+    let (one, other) = (buffers(one), buffers(other));
+    one.len() == other.len() && one.iter().all(|buffer| other.contains(buffer))
+}
+
+/// The same launch of another side.
+fn on(launched: &Launched, side: &Side<'_>, args: &Args) -> Result<Launched, Failure> {
+    let asked = side.asked(args);
     let same = Launched::new(
-        old.launch.clone(),
-        other.kernel,
-        other.arguments,
-        &old.files,
-    );
-    let new = match same {
-        Ok(new) => Launched {
-            origin: old.origin,
-            ..new
-        },
-        Err(_) => return Ok((None, None)),
-    };
-    Ok((Some(old), Some(new)))
+        launched.launch.clone(),
+        asked.kernel,
+        asked.arguments,
+        &launched.files,
+    )?;
+    Ok(Launched {
+        origin: launched.origin,
+        ..same
+    })
 }
 
 fn flags_of(side: &Side<'_>, args: &Args) -> Result<Written, Failure> {
