@@ -154,7 +154,10 @@ impl Drop for Running {
 }
 
 fn call(id: usize, source: &str) -> String {
-    let arguments = serde_json::json!({ "text": source });
+    call_with(id, serde_json::json!({ "text": source }))
+}
+
+fn call_with(id: usize, arguments: serde_json::Value) -> String {
     let params = serde_json::json!({ "name": "profile", "arguments": arguments });
     serde_json::json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
         .to_string()
@@ -285,6 +288,92 @@ fn agents_over_http_in_the_sandbox() {
 #[test]
 fn agents_over_http_by_the_rules_for_text() {
     by_http(Machine::TextRules, 9);
+}
+
+/// What clang would take for more than a macro: a file of further arguments, or lines of the source behind the macro's.
+const DEFINES: [&str; 5] = [
+    "@{inside}/more",
+    "@{file}",
+    "X=1\n#include \"{inside}/link.h\"",
+    "X\n#embed \"{inside}/link.h\"\n",
+    "X\\",
+];
+
+impl World {
+    /// [`DEFINES`], with a file of arguments that make a kernel compile which does not alone.
+    fn defines(&self) -> Vec<String> {
+        let inside = self.base().join("in").display().to_string();
+        let file = self.base().join("out/canary.h").display().to_string();
+        std::fs::write(self.base().join("in/more"), "X -DWANTED=1\n").expect("a file");
+        let fill = |text: &&str| text.replace("{inside}", &inside).replace("{file}", &file);
+        DEFINES.iter().map(fill).collect()
+    }
+}
+
+const WANTS: &str = "kernel void k(device float* o) { o[0] = WANTED; }\n";
+
+#[test]
+fn macros_of_agents_are_nothing_else() {
+    for machine in [Machine::Sandbox, Machine::TextRules] {
+        let Some(world) = World::new(machine) else {
+            return;
+        };
+        let mut server = world.assay();
+        server.args(["mcp", "--root"]).arg(world.base().join("in"));
+        let server = server
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut server = Running(server.expect("a server"));
+        let mut input = server.0.stdin.take().expect("its input");
+        let mut output = BufReader::new(server.0.stdout.take().expect("its output")).lines();
+        let mut answer = |message: &str, id: u64| {
+            writeln!(input, "{message}").expect("written");
+            loop {
+                let line = output.next().expect("an answer").expect("a line");
+                let read: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+                if read["id"].as_u64() == Some(id) {
+                    return line;
+                }
+            }
+        };
+        answer(INITIALIZE, 0);
+        for (id, define) in (1..).zip(world.defines()) {
+            let arguments = serde_json::json!({ "text": WANTS, "defines": [define, "WANTED=2"] });
+            let said = answer(&call_with(id, arguments), id as u64);
+            refused(&define, &said);
+            assert!(said.contains("not a macro"), "{define:?}: {said}");
+        }
+    }
+}
+
+/// The same in a repository's configuration, which a pull request brings.
+#[test]
+fn macros_of_a_repository_are_nothing_else() {
+    for machine in [Machine::Sandbox, Machine::TextRules] {
+        let Some(world) = World::new(machine) else {
+            return;
+        };
+        let root = world.base().join("in");
+        std::fs::write(root.join("k.metal"), WANTS).expect("a file");
+        let mut git = Command::new("git");
+        let git = git.arg("-C").arg(&root).args(["init", "-q"]).status();
+        assert!(git.expect("git").success());
+        for define in world.defines() {
+            let define = serde_json::Value::from(define).to_string();
+            let config = format!("[[kernels]]\nfiles = ['k.metal']\ndefines = [{define}]\n");
+            std::fs::write(root.join("assay.toml"), config).expect("a file");
+            let mut gate = world.assay();
+            gate.current_dir(&root).args(["gate", "--format", "json"]);
+            let output = gate.output().expect("it runs");
+            let said = [&output.stdout, &output.stderr].map(|part| String::from_utf8_lossy(part));
+            let said = said.concat();
+            assert_eq!(output.status.code(), Some(1), "{define}: {said}");
+            assert!(!said.contains(CANARY), "{define}: {said}");
+            assert!(said.contains("not a macro"), "{define}: {said}");
+        }
+    }
 }
 
 /// A repository whose kernels are the attacks: each file fails, and the report tells nothing.

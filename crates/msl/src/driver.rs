@@ -1,5 +1,6 @@
 //! The two passes over a source and what lies between them.
 
+use crate::arguments;
 use crate::cache::Cache;
 use crate::compiler::{Compiler, Run};
 use crate::confine::{Allowed, readable_names};
@@ -193,6 +194,7 @@ pub fn compile(
     compiler: &Compiler,
     options: &Options,
 ) -> Result<Compiled, Error> {
+    refuse_defines(&options.defines)?;
     let mut session = Session::new(compiler, options);
     let text = text_of(source);
     refuse_embedding(source.path, &text)?;
@@ -242,6 +244,22 @@ pub fn compile(
     Ok(compiled)
 }
 
+/// Refuses what is given as a macro and is something else to clang.
+fn refuse_defines(defines: &[String]) -> Result<(), Error> {
+    let wrong = defines.iter().find(|define| !arguments::is_macro(define));
+    wrong.map_or(Ok(()), |define| {
+        Err(Error::Source(vec![Diagnostic {
+            message: format!(
+                "-D {}: not a macro: expected NAME or NAME=VALUE, in one line, as in -D TILE=16",
+                define.escape_debug()
+            ),
+            place: None,
+            source_line: None,
+            notes: Vec::new(),
+        }]))
+    })
+}
+
 /// Refuses a source that embeds a file.
 fn refuse_embedding(path: &Path, text: &str) -> Result<(), Error> {
     let Some(line) = text_rules::embeds(text) else {
@@ -276,6 +294,7 @@ pub fn rewritten_text(
     compiler: &Compiler,
     options: &Options,
 ) -> Result<String, Error> {
+    refuse_defines(&options.defines)?;
     let session = Session::new(compiler, options);
     let text = text_of(source);
     let preprocessed = session.preprocess(source.path, &text)?;
@@ -405,27 +424,18 @@ impl<'a> Session<'a> {
         if self.options.fast_math {
             arguments.push("-D__FAST_MATH__=1".to_owned());
         }
-        arguments.extend([
-            "-imacros".to_owned(),
-            stubs.join("metal_macros").display().to_string(),
-        ]);
+        arguments.extend(["-imacros".to_owned(), word_of(&stubs.join("metal_macros"))]);
         arguments.extend(
             self.options
                 .defines
                 .iter()
                 .map(|define| format!("-D{define}")),
         );
-        let beside = folder_of(path);
-        // One word: clang takes a word of its own that begins with @ for a file of arguments.
-        arguments.push(format!("-iquote{}", beside.display()));
+        arguments.push(format!("-iquote{}", word_of(folder_of(path))));
         for folder in &self.options.include_folders {
-            arguments.push(format!("-I{}", folder.display()));
+            arguments.push(format!("-I{}", word_of(folder)));
         }
-        arguments.extend([
-            "-isystem".to_owned(),
-            stubs.display().to_string(),
-            "-".to_owned(),
-        ]);
+        arguments.extend(["-isystem".to_owned(), word_of(&stubs), "-".to_owned()]);
         let mut whole = String::new();
         for file in &self.options.include_files {
             whole.push_str(&format!("#include \"{}\"\n", in_line_marker(file)));
@@ -435,7 +445,7 @@ impl<'a> Session<'a> {
             None => Access::Everything,
             Some(folders) => {
                 let overlay = self.overlay(folders, path, &stubs)?;
-                arguments.extend(["-ivfsoverlay".to_owned(), overlay.display().to_string()]);
+                arguments.extend(["-ivfsoverlay".to_owned(), word_of(&overlay)]);
                 let own = [stubs, folder_of(&overlay).to_owned()];
                 Access::Only(folders.iter().cloned().chain(own).collect())
             }
@@ -542,20 +552,19 @@ impl<'a> Session<'a> {
             arguments.retain(|argument| argument != "-w");
         }
         // Of preprocessed text clang expands no macro.
-        let header = header.display().to_string();
         let clang = "-Xclang".to_owned();
         arguments.extend([
             clang.clone(),
             "-include-pch".to_owned(),
             clang,
-            header.clone(),
+            word_of(header),
         ]);
         arguments.extend(self.code_arguments());
         self.run(
             &arguments,
             text.as_bytes(),
             // The folder: another process may put a new header in the place of this one.
-            Access::Only(self.folders_of(Path::new(&header))),
+            Access::Only(self.folders_of(header)),
         )
     }
 
@@ -646,6 +655,11 @@ fn in_line_marker(path: &Path) -> String {
     let name = path.display().to_string();
     let name = name.replace(['\n', '\r'], " ");
     name.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+/// A path in clang's command line.
+fn word_of(path: &Path) -> String {
+    arguments::path(path).display().to_string()
 }
 
 /// The folder a file lies in.

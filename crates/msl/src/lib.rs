@@ -25,6 +25,7 @@
 )]
 
 pub mod apple_rules;
+mod arguments;
 mod attributes;
 pub mod beneath;
 mod cache;
@@ -65,6 +66,7 @@ mod templates;
 mod text_rules;
 mod vector_sizes;
 
+pub use arguments::is_macro;
 pub use compiler::{Compiler, Refusal};
 pub use diagnostic::{Diagnostic, Note, Place};
 pub use driver::{

@@ -45,7 +45,7 @@ impl Linked {
     pub(crate) fn arguments(&self) -> impl Iterator<Item = String> {
         let files = self.bitcode.iter();
         files.flat_map(|file| {
-            let file = file.display().to_string();
+            let file = crate::arguments::path(file).display().to_string();
             ["-Xclang", "-mlink-bitcode-file", "-Xclang", &file].map(str::to_owned)
         })
     }

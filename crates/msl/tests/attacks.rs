@@ -228,6 +228,63 @@ fn what_only_looks_like_an_attack_compiles() {
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
 
+/// What is given beside the source: macros, and folders with names that clang would take for something else.
+#[test]
+fn macros_and_folders_are_nothing_else_to_clang() {
+    let world = World::new();
+    world.exists(true);
+    let inside = world.inside();
+    // Further arguments, for clang's driver as for the compiler that it starts.
+    let file = inside.join("@more");
+    std::fs::write(&file, "X -DWANTED=1 -load /none.so\n").expect("a file");
+    let folder = inside.join("@folder");
+    std::fs::create_dir(&folder).expect("a folder");
+    std::fs::write(folder.join("z.h"), "constant int z = 1;\n").expect("a file");
+    let kernel = "kernel void k(device float* o) { o[0] = WANTED; }\n";
+    for (machine, compiler) in machines() {
+        let given = |defines: Vec<String>, text: &str| {
+            let options = Options {
+                within: Some(vec![inside.clone()]),
+                include_folders: vec![folder.clone()],
+                emit: Emit::Text,
+                defines,
+                ..Options::new(shared_cache())
+            };
+            let path = &folder.join("k.metal");
+            let text = text.as_bytes();
+            compile(Source { path, text }, &compiler, &options)
+        };
+        for define in [
+            "@{inside}/@more",
+            "@@more",
+            "@{file}",
+            "X=1\n#include \"{inside}/link.h\"",
+            "X\n#include \"{inside}/link.h\"\n#define Y",
+            "X\n#embed \"{inside}/link.h\"\nint y",
+            "X\r#embed \"{inside}/link.h\"\r",
+            "X\\",
+            " -load {inside}/x.so",
+        ] {
+            let define = world.fill(define);
+            let defines = vec!["WANTED=2".to_owned(), define.clone()];
+            match given(defines, kernel) {
+                Err(Error::Source(errors)) => {
+                    let said = format!("{errors:?}");
+                    assert!(
+                        said.contains("not a macro"),
+                        "{machine}: {define:?}: {said}"
+                    );
+                    assert!(world.keeps(&said), "{machine}: {define:?}: {said}");
+                }
+                other => panic!("{machine}: {define:?}: {other:?}"),
+            }
+        }
+        let fine = "#include \"z.h\"\nkernel void k(device float* o) { o[0] = WANTED(z); }\n";
+        let fine = given(vec!["WANTED(x)=x".to_owned()], fine);
+        assert!(fine.is_ok(), "{machine}: {fine:?}");
+    }
+}
+
 /// What random programs are made of, most of them lines.
 const PIECES: [&str; 52] = [
     "#include \"{file}\"\n",
