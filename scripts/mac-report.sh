@@ -2,8 +2,8 @@
 # A Mac's first five minutes: everything that only a Mac can show, in one file to send to the project.
 #   scripts/mac-report.sh [FILE]     ASSAY: the program; BRIEF=1: without calibration and timing
 # Each part has a time limit, since a GPU driver may stop to answer; a part that fails does not stop the next. The file names
-# no user, folder, host or serial number. Ends with 0 when GPU and CPU agree or there is no GPU, with 1 when they differ,
-# with 4 when this is not a Mac.
+# no user, folder, host or serial number. Ends with 0 when GPU and CPU agree or there is no GPU, with 1 when they differ or
+# were not compared, with 4 when this is not a Mac.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 report=${1:-target/mac-report.txt}
@@ -74,12 +74,15 @@ part 300 "A recording" "$assay" trace record --time-limit 10s -- "$assay" run ex
 # Names of people and machines are no part of the report.
 user=$(id -un)
 host=$(hostname 2>/dev/null || echo localhost)
+# A name that follows itself is found the second time.
+name="s|\([^A-Za-z]\)$user\([^A-Za-z]\)|\1USER\2|g"
 sed -e "s|$folder|FOLDER|g" -e "s|$PWD|CHECKOUT|g" -e "s|${HOME:-/nowhere}|HOME|g" -e "s|/Users/[^/ ]*|/Users/USER|g" \
-  -e "s|/var/folders/[^ ]*|TEMPORARY|g" \
-  -e "s|${host%%.*}|HOST|g" -e "s|\([^A-Za-z]\)$user\([^A-Za-z]\)|\1USER\2|g" "$folder/report" >"$report"
+  -e "s|/var/folders/[^ ]*|TEMPORARY|g" -e "s|${host%%.*}|HOST|g" -e "$name" -e "$name" \
+  -e "s|^$user\([^A-Za-z]\)|USER\1|" -e "s|\([^A-Za-z]\)$user\$|\1USER|" "$folder/report" >"$report"
 echo "mac-report: $report" >&2
 case $agree in
   0) exit 0 ;;
   4) echo "mac-report: there is no Metal GPU here" >&2; exit 0 ;;
+  3) echo "mac-report: GPU and CPU were not compared; the report says what is missing" >&2; exit 1 ;;
   *) echo "mac-report: GPU and CPU do not agree" >&2; exit 1 ;;
 esac

@@ -1,4 +1,4 @@
-//! `make demo` and `make test` on each Mac: green, or a sentence that says what to do. The tools of the system are stand-ins or
+//! `make demo`, `make test` and `make mac-report` on each Mac: green, or a sentence that says what to do. The tools of the system are stand-ins or
 //! the plain ones; its clang is this machine's under the name and with the refusals that the Mac's has. Building is left out:
 //! what is run is the program that was built here.
 
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// What recipes and scripts call and every Mac has.
-const PLAIN: [&str; 21] = [
-    "basename", "bash", "cat", "cp", "cut", "dirname", "env", "grep", "head", "id", "mkdir", "mv",
-    "rm", "sed", "sh", "sort", "tail", "tr", "uniq", "wc", "make",
+const PLAIN: [&str; 25] = [
+    "basename", "bash", "cat", "cmp", "cp", "cut", "date", "dirname", "env", "grep", "head", "id",
+    "make", "mkdir", "mktemp", "mv", "perl", "rm", "sed", "sh", "sort", "tail", "tr", "uniq", "wc",
 ];
 
 /// The clang of a Mac without an LLVM of its own.
@@ -121,15 +121,17 @@ chmod +x {prefix}/opt/llvm/bin/clang"#
     }
 
     fn make(&self, target: &str) -> Output {
-        let folder = self.tools.path(".");
+        let folder = self.tools.folder.path();
         Command::new(on_path("make"))
             .arg(target)
             .current_dir(self.checkout.path())
             .env_clear()
-            .env("PATH", &folder)
-            .env("HOME", &folder)
+            .env("PATH", folder)
+            .env("HOME", folder)
             .env("HOMEBREW_PREFIX", self.tools.path("homebrew"))
             .env("ASSAY_PLATFORM", "macos")
+            .env("ASSAY", self.checkout.path().join("target/debug/assay"))
+            .env("BRIEF", "1")
             .output()
             .expect("make runs")
     }
@@ -144,7 +146,13 @@ fn checkout() -> tempfile::TempDir {
     // Scripts change to the folder above their own, so they must lie in this one.
     std::fs::remove_file(folder.path().join("scripts")).expect("removed");
     std::fs::create_dir_all(folder.path().join("scripts")).expect("made");
-    for name in ["setup.sh", "demo.sh", "skipped.sh"] {
+    for name in [
+        "setup.sh",
+        "demo.sh",
+        "skipped.sh",
+        "mac-report.sh",
+        "smoke-metal.sh",
+    ] {
         let copy = folder.path().join("scripts").join(name);
         std::fs::copy(root.join("scripts").join(name), copy).expect("copied");
     }
@@ -205,4 +213,68 @@ fn make_test_prepares_runs_all_and_counts_what_was_skipped() {
             std::fs::read_to_string(walk.tools.path("cargo.log")).expect("cargo was called");
         assert_eq!(called, "test --workspace --quiet\n", "{}", mac.name);
     }
+}
+
+/// The file that a Mac's owner sends: every part is there, whatever is missing, and nothing in it says who or where they are.
+#[test]
+fn make_mac_report_says_what_it_could_not_show() {
+    let Some(real) = real_clang() else {
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
+        return;
+    };
+    std::thread::scope(|scope| {
+        for (index, compared, said) in [
+            (0, true, "there is no Metal GPU here"),
+            (4, false, "GPU and CPU were not compared"),
+        ] {
+            let real = &real;
+            scope.spawn(move || {
+                let mac = &MACS[index];
+                let (_, clang, brew, ..) = WALKS[index];
+                let walk = Walk::new(mac.xcrun, clang, brew, real);
+                walk.tools.program("sw_vers", "echo ProductVersion: 26.1");
+                walk.tools.program("hostname", "echo bernoulli.local");
+                // Where somebody lives, and their name, as a tool may say it.
+                walk.tools.program(
+                    "xcodebuild",
+                    r#"echo "$(id -un)/$(id -un) has $HOME/Xcode on bernoulli""#,
+                );
+                let output = walk.make("mac-report");
+                let shown = text(&output.stdout) + &text(&output.stderr);
+                assert_eq!(output.status.success(), compared, "{}: {shown}", mac.name);
+                assert!(shown.contains(said), "{}: {shown}", mac.name);
+                let report = walk.checkout.path().join("target/mac-report.txt");
+                let report = std::fs::read_to_string(report).expect("a report");
+                for part in [
+                    "System",
+                    "What this machine can do",
+                    "GPU against CPU",
+                    "Registers: Apple's compiler and ours",
+                    "Examinations on the GPU",
+                    "A recording",
+                ] {
+                    let title = format!("\n## {part}\n");
+                    assert!(report.contains(&title), "{}: {part}: {report}", mac.name);
+                }
+                assert!(
+                    report.contains("USER/USER has HOME/Xcode on HOST"),
+                    "{report}"
+                );
+                assert!(report.contains("M2 Max"), "{}: {report}", mac.name);
+                let registers = report.matches("assay: half registers").count();
+                assert_eq!(
+                    registers,
+                    if compared { 20 } else { 0 },
+                    "{}: {report}",
+                    mac.name
+                );
+                let beside = report.contains("Apple's compiler, for M1: 4 bytes of code");
+                assert_eq!(beside, compared, "{}: {report}", mac.name);
+                for private in [walk.tools.folder.path(), walk.checkout.path()] {
+                    let private = private.display().to_string();
+                    assert!(!report.contains(&private), "{private}: {report}");
+                }
+            });
+        }
+    });
 }
