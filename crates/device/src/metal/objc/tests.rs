@@ -4,6 +4,7 @@
 
 mod examples;
 mod leaks;
+mod textures;
 mod timed;
 
 use super::super::{GpuDevice, MetalSettings, open_metal};
