@@ -557,9 +557,10 @@ pub(crate) fn find(class: &'static Class, selector: Sel) -> Option<Imp> {
 fn search(class: &'static Class, selector: Sel) -> Option<Imp> {
     initialise(class);
     let unique = selector.unique();
+    // Looked up under the lock of `refresh`: else a method replaced in between would be kept in its old form for ever.
+    let mut all = lock(&FOUND);
     let method = class.method(unique)?;
     let imp = method.imp.load(Acquire);
-    let mut all = lock(&FOUND);
     let key = (std::ptr::from_ref(class) as usize, selector);
     let found = *all.entry(key).or_insert_with(|| {
         Box::leak(Box::new(Found {

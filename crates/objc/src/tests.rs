@@ -3,7 +3,9 @@
 // Messages are sent to objects that the test has just made, with the types of the tables above.
 #![allow(clippy::undocumented_unsafe_blocks, unused_unsafe)]
 
-use crate::message::{objc_msgSend, objc_msgSend_stret};
+use crate::message::objc_msgSend;
+#[cfg(target_arch = "x86_64")]
+use crate::message::objc_msgSend_stret;
 use crate::object::{Id, create, retain_count};
 use crate::pool::{
     autoreleasepool, objc_alloc_init, objc_autorelease, objc_autoreleasePoolPop,
@@ -95,7 +97,9 @@ fn every_kind_of_result_arrives() {
         send!(objc_msgSend: id, c"floats:", 2.5 => f64; Floats),
         Floats(2.5, -1.0)
     );
-    #[cfg(target_arch = "x86_64")]
+    // On arm64 a register of its own has the result's address.
+    #[cfg(target_arch = "aarch64")]
+    use objc_msgSend as objc_msgSend_stret;
     assert_eq!(
         send!(objc_msgSend_stret: id, c"three:", 9 => u64; Three),
         Three(9, 2, 3)
@@ -209,6 +213,40 @@ fn a_replaced_method_is_found_by_all_who_had_found_the_old_one() {
         class_addMethod(below, selector, two as *const (), c"Q@:".as_ptr());
         assert_eq!(send!(objc_msgSend: object.id(), c"number"; u64), 2);
         assert!(objc_allocateClassPair(above, c"Above".as_ptr(), 0).is_null());
+    }
+}
+
+#[test]
+fn a_method_replaced_while_it_is_first_sent_is_the_new_one_afterwards() {
+    crate::root::register();
+    unsafe extern "C" fn old(_: Id, _: Sel) -> u64 {
+        1
+    }
+    unsafe extern "C" fn new(_: Id, _: Sel) -> u64 {
+        2
+    }
+    let selector = Sel::new(c"raced");
+    for n in 0..300 {
+        let name = std::ffi::CString::new(format!("Raced{n}")).unwrap();
+        let class = unsafe { objc_allocateClassPair(NSOBJECT.class.as_ptr(), name.as_ptr(), 0) };
+        let object = unsafe {
+            objc_registerClassPair(class);
+            class_addMethod(class, selector, old as *const (), c"Q@:".as_ptr());
+            Strong::owned(create(&*class, 0))
+        };
+        let class = class as usize;
+        let together = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                together.wait();
+                let first = send!(objc_msgSend: object.id(), c"raced"; u64);
+                assert!(first == 1 || first == 2);
+            });
+            together.wait();
+            let types = c"Q@:".as_ptr();
+            unsafe { class_replaceMethod(class as *mut Class, selector, new as *const (), types) };
+        });
+        assert_eq!(send!(objc_msgSend: object.id(), c"raced"; u64), 2);
     }
 }
 
