@@ -10,7 +10,7 @@ use assay_objc::{Declaration, Id, Strong, class};
 use std::collections::VecDeque;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -29,7 +29,6 @@ pub struct Queue {
     concurrent: bool,
     label: String,
     waiting: Mutex<Waiting>,
-    empty: Condvar,
 }
 
 #[derive(Default)]
@@ -96,14 +95,18 @@ unsafe fn enqueue(queue: Id, work: Work) {
     }
     waiting.running = true;
     drop(waiting);
+    drain(kept);
+}
+
+/// Runs what waits in a serial queue that is marked as running, on a thread, until nothing is left.
+fn drain(queue: Strong) {
     background(Box::new(move || {
         // SAFETY: the queue is kept alive.
-        let own = unsafe { state::<Queue>(&QUEUE, kept.id()) };
+        let own = unsafe { state::<Queue>(&QUEUE, queue.id()) };
         loop {
             let mut waiting = lock(&own.waiting);
             let Some(next) = waiting.work.pop_front() else {
                 waiting.running = false;
-                own.empty.notify_all();
                 return;
             };
             drop(waiting);
@@ -114,8 +117,8 @@ unsafe fn enqueue(queue: Id, work: Work) {
 
 /// Runs work on another thread; on this one if there can be no more.
 fn background(work: Work) {
-    let shared = std::sync::Arc::new(Mutex::new(Some(work)));
-    let other = std::sync::Arc::clone(&shared);
+    let shared = Arc::new(Mutex::new(Some(work)));
+    let other = Arc::clone(&shared);
     let run = move || {
         let work = lock(&other).take();
         if let Some(work) = work {
@@ -132,7 +135,7 @@ fn background(work: Work) {
     }
 }
 
-/// Runs work on a queue and waits for it.
+/// Runs work on a queue and waits for it. It runs on this thread, in its place in the order of a serial queue.
 unsafe fn wait_for(queue: Id, work: impl FnOnce()) {
     // SAFETY: the caller's queue is alive.
     let own = unsafe { state::<Queue>(&QUEUE, queue) };
@@ -140,23 +143,62 @@ unsafe fn wait_for(queue: Id, work: impl FnOnce()) {
         return work();
     }
     let mut waiting = lock(&own.waiting);
-    while waiting.running {
-        waiting = own
-            .empty
-            .wait(waiting)
-            .unwrap_or_else(PoisonError::into_inner);
+    if waiting.running {
+        // The queue's thread waits while this one has its turn.
+        let turn = Arc::new(Turn::default());
+        let other = Arc::clone(&turn);
+        waiting.work.push_back(Box::new(move || {
+            other.advance(Stage::Begun);
+            other.wait_for(Stage::Ended);
+        }));
+        drop(waiting);
+        turn.wait_for(Stage::Begun);
+        work();
+        turn.advance(Stage::Ended);
+        return;
     }
     waiting.running = true;
     drop(waiting);
     work();
     let mut waiting = lock(&own.waiting);
-    waiting.running = false;
-    let next = waiting.work.pop_front();
-    own.empty.notify_all();
+    if waiting.work.is_empty() {
+        waiting.running = false;
+        return;
+    }
     drop(waiting);
-    if let Some(next) = next {
-        // SAFETY: as above.
-        unsafe { enqueue(queue, next) };
+    // SAFETY: as above.
+    drain(unsafe { Strong::retain(queue) });
+}
+
+/// The turn of a thread that waits for its place in a serial queue.
+#[derive(Default)]
+struct Turn {
+    stage: Mutex<Stage>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Waits,
+    Begun,
+    Ended,
+}
+
+impl Turn {
+    fn advance(&self, stage: Stage) {
+        *lock(&self.stage) = stage;
+        self.changed.notify_all();
+    }
+
+    fn wait_for(&self, stage: Stage) {
+        let mut now = lock(&self.stage);
+        while *now != stage {
+            now = self
+                .changed
+                .wait(now)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
     }
 }
 
@@ -409,4 +451,44 @@ fn wait_until<'a, T>(
         guard = waited.0;
     }
     Some(guard)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Log = Mutex<Vec<u32>>;
+
+    /// A note of a number in a log, as the work of a queue.
+    struct Note<'a>(&'a Log, u32);
+
+    unsafe extern "C" fn write(note: *mut c_void) {
+        // SAFETY: the test keeps its notes.
+        let note = unsafe { &*note.cast::<Note<'_>>() };
+        lock(note.0).push(note.1);
+    }
+
+    #[test]
+    fn a_serial_queue_keeps_the_order_of_asynchronous_and_waiting_work() {
+        crate::register();
+        for _ in 0..200 {
+            let log = Log::default();
+            let notes: Vec<Note<'_>> = (0..8).map(|number| Note(&log, number)).collect();
+            let context = |at: usize| std::ptr::from_ref(&notes[at]).cast_mut().cast();
+            let queue = make_queue("order", false);
+            // SAFETY: the queue is alive; notes are until it has run all of them.
+            unsafe {
+                wait_for(queue.id(), || {
+                    (0..3).for_each(|at| dispatch_async_f(queue.id(), context(at), write));
+                    assert!(lock(&log).is_empty());
+                });
+                dispatch_async_f(queue.id(), context(3), write);
+                dispatch_sync_f(queue.id(), context(4), write);
+                assert_eq!(lock(&log).last(), Some(&4));
+                (5..8).for_each(|at| dispatch_async_f(queue.id(), context(at), write));
+                wait_for(queue.id(), || {});
+            }
+            assert_eq!(*lock(&log), [0, 1, 2, 3, 4, 5, 6, 7]);
+        }
+    }
 }
