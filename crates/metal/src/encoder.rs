@@ -125,20 +125,15 @@ impl Compute {
         if buffers.is_null() || offsets.is_null() {
             return wrong_use("setBuffers: the arrays of buffers and offsets must not be null");
         }
-        for at in 0..range.length {
+        for (at, index) in indices(range) {
             // SAFETY: the caller's arrays have as many elements as the range.
-            unsafe {
-                self.set_buffer(
-                    *buffers.add(at),
-                    *offsets.add(at),
-                    (range.location + at) as u64,
-                )
-            };
+            unsafe { self.set_buffer(*buffers.add(at), *offsets.add(at), index) };
         }
     }
 
     fn set_offset(&self, offset: usize, index: u64) {
-        match lock(&self.state).bound.get_mut(&(index as u32)) {
+        let place = u32::try_from(index).unwrap_or(u32::MAX);
+        match lock(&self.state).bound.get_mut(&place) {
             Some(Bound::Buffer(object, known)) => {
                 // SAFETY: the reference keeps it.
                 let buffer = unsafe { BUFFER.state::<Buffer>(object.id()) };
@@ -369,6 +364,12 @@ impl Compute {
     }
 }
 
+/// The places of an array and the indices of a range that they belong to. An index past the last number is one past every limit, too.
+fn indices(range: Range) -> impl Iterator<Item = (usize, u64)> {
+    let first = range.location as u64;
+    (0..range.length).map(move |at| (at, first.saturating_add(at as u64)))
+}
+
 /// Binds a texture or sampler, or nothing for nil.
 fn set_object(
     what: &str,
@@ -442,12 +443,12 @@ class! {
     - "setTexture:atIndex:" "v@:@Q" (this, texture: Id, index: u64) { this.set_texture(texture, index); }
     - "setTextures:withRange:" "v@:r^@{_NSRange=QQ}" (this, textures: *const Id, range: Range) {
         if textures.is_null() { return wrong_use("setTextures: the array must not be null"); }
-        for at in 0..range.length { this.set_texture(*textures.add(at), (range.location + at) as u64); }
+        for (at, index) in indices(range) { this.set_texture(*textures.add(at), index); }
     }
     - "setSamplerState:atIndex:" "v@:@Q" (this, sampler: Id, index: u64) { this.set_sampler(sampler, index); }
     - "setSamplerStates:withRange:" "v@:r^@{_NSRange=QQ}" (this, samplers: *const Id, range: Range) {
         if samplers.is_null() { return wrong_use("setSamplerStates: the array must not be null"); }
-        for at in 0..range.length { this.set_sampler(*samplers.add(at), (range.location + at) as u64); }
+        for (at, index) in indices(range) { this.set_sampler(*samplers.add(at), index); }
     }
     - "setThreadgroupMemoryLength:atIndex:" "v@:QQ" (this, length: u64, index: u64) { this.set_memory(length, index); }
     - "dispatchThreadgroups:threadsPerThreadgroup:" "v@:{?=QQQ}{?=QQQ}" (this, groups: Size, threadgroup: Size) {

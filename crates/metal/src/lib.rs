@@ -10,6 +10,7 @@
 //!   executed often, `run` what becomes of it, `plain` descriptors;
 //! - `reflection` says what kernels bind and which function constants they declare, `counters` has timestamps of encoders, `figures`
 //!   what tests ask the runtime about itself;
+//! - `fork` refuses children of a process that has used Metal;
 //! - `record` writes what is encoded to a file, for `assay trace`;
 //! - `order` finds dispatches that nothing orders, `report` tells what was wrong, `suppress` knows what is known;
 //! - a class is one table of selector, type encoding and function, so that what is there is data;
@@ -34,6 +35,7 @@ pub mod counters;
 pub mod device;
 pub mod encoder;
 pub mod figures;
+mod fork;
 pub mod indirect;
 pub mod library;
 mod order;
@@ -104,6 +106,7 @@ pub fn register() {
     plain::register();
     counters::register();
     report::register();
+    fork::register();
 }
 
 extern "C" fn start() {

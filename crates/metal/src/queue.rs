@@ -6,6 +6,7 @@ use crate::command::Command;
 use crate::counters;
 use crate::device;
 use crate::encoder;
+use crate::fork;
 use crate::order::{self, Clock, Course};
 use crate::plain;
 use crate::record;
@@ -55,7 +56,12 @@ impl Drop for Queue {
     }
 }
 
+/// A new queue; nil in a child that cannot use Metal.
 pub(crate) fn queue() -> Strong {
+    if fork::refused("newCommandQueue answers nil") {
+        return Strong::default();
+    }
+    fork::used();
     // SAFETY: `Queue` is the state of the class.
     unsafe {
         QUEUE.make(Queue {
@@ -253,8 +259,24 @@ impl CommandBuffer {
         };
         let status = if failed.is_some() { FAILED } else { COMPLETED };
         if let Some(why) = failed {
-            *lock(&self.error) = assay_foundation::error("MTLCommandBufferErrorDomain", 1, &why);
+            self.set_error(&why);
         }
+        self.finish(own, status);
+    }
+
+    fn set_error(&self, why: &str) {
+        *lock(&self.error) = assay_foundation::error("MTLCommandBufferErrorDomain", 1, why);
+    }
+
+    /// Ends without having run, as one that failed.
+    fn fail(&self, own: Id, why: &str) {
+        lock(&self.commands).clear();
+        self.set_error(why);
+        self.finish(own, FAILED);
+    }
+
+    /// Sets the last status, calls the handlers, and wakes who waits.
+    fn finish(&self, own: Id, status: usize) {
         self.set_status(status);
         let completed = std::mem::take(&mut *lock(&self.completed));
         if !completed.is_empty() {
@@ -364,6 +386,7 @@ class! {
     - "commit" "v@:" (this) {
         if this.status() >= COMMITTED { wrong_use("commit of a command buffer that was committed"); return; }
         this.expect_no_encoder("commit");
+        if fork::refused("commit: the command buffer fails") { this.fail(this.id, fork::ADVICE); return; }
         if settings().check { *lock(&this.seen) = order::committed(this.id as usize); }
         record::committed(&this);
         this.enqueue(this.id, COMMITTED);

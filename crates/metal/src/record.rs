@@ -39,7 +39,7 @@ struct Recorder {
 
 /// Returns true if this process is recorded.
 pub(crate) fn is_on() -> bool {
-    settings().record.is_some()
+    settings().record.is_some() && !crate::fork::is_forked()
 }
 
 /// The host's time, or nothing where nobody records.

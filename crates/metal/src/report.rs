@@ -228,7 +228,11 @@ pub(crate) fn log(level: u32, text: impl FnOnce() -> String) {
 }
 
 fn summary() {
-    crate::record::finish();
+    // The recording, suppressions and objects that a child has are its parent's.
+    let is_child = crate::fork::is_forked();
+    if !is_child {
+        crate::record::finish();
+    }
     let [reports, faults, wrong, races] = COUNTS.each_ref().map(|count| count.load(Relaxed));
     let all = reports + faults + wrong + races;
     let suppressed = SUPPRESSED.load(Relaxed);
@@ -243,14 +247,16 @@ fn summary() {
         }
         tell(&text);
     }
-    for line in suppress::unused() {
-        tell(&format!("suppression {line} matched nothing"));
+    if !is_child {
+        for line in suppress::unused() {
+            tell(&format!("suppression {line} matched nothing"));
+        }
     }
     append(&json!({ "summary": {
         "dispatches": dispatches, "host_seconds": seconds, "reports": reports, "faults": faults, "wrong_uses": wrong,
         "races": races, "suppressed": suppressed,
     } }));
-    if leaks() {
+    if leaks() && !is_child {
         for (class, count) in alive() {
             tell(&format!("left: {count} {class}"));
         }
@@ -258,6 +264,16 @@ fn summary() {
             "{} objects were autoreleased outside a pool",
             objects_outside_pools()
         ));
+    }
+}
+
+/// A child made by `fork` counts what happens in itself.
+pub(crate) fn begin_anew() {
+    for count in COUNTS
+        .iter()
+        .chain([&DISPATCHES, &NANOSECONDS, &SUPPRESSED, &ENCODERS])
+    {
+        count.store(0, Relaxed);
     }
 }
 

@@ -98,9 +98,10 @@ fn follow(command: &Command, course: &mut Course) {
 /// Copies or fills, and says which bytes that accessed.
 fn blit(command: &Command) -> Option<(Footprint, &Arc<Origin>)> {
     let mut footprint = Footprint::default();
+    // An offset that lies outside has a length of zero: the encoder has cut the range to the buffer.
     let range = |buffer: &Buffer, at: usize, length: usize| {
-        let start = buffer.range().start + at as u64;
-        start..start + length as u64
+        let start = buffer.range().start.saturating_add(at as u64);
+        start..start.saturating_add(length as u64)
     };
     match command {
         Command::Fill {
