@@ -41,6 +41,8 @@ pub(crate) fn explain(
         copies_ms: copy_us / 1e3,
         overhead_ms: run.overhead_us / 1e3,
         dispatches: recorded.dispatches().count() as u64,
+        read_bytes: bytes(run, 0),
+        written_bytes: bytes(run, 1),
         launches: recorded.launches.len() as u64,
         executed: recorded.process.executed,
         chips: all
@@ -70,6 +72,18 @@ fn copied(slot: &crate::Slot) -> Option<u64> {
         SlotKind::Copy(bytes) => Some(bytes),
         SlotKind::Dispatch(_) => None,
     }
+}
+
+/// Bytes that all dispatches and copies read (0) or write (1): each once within a dispatch.
+fn bytes(run: &Run, which: usize) -> u64 {
+    let of_slot = |slot: &crate::Slot| match slot.kind {
+        SlotKind::Copy(bytes) => bytes as f64,
+        SlotKind::Dispatch(launch) => {
+            let price = run.prices.get(launch as usize).and_then(Option::as_ref);
+            price.map_or(0.0, |price| price.bytes[which])
+        }
+    };
+    run.slots.iter().map(of_slot).sum::<f64>().round() as u64
 }
 
 /// Returns true if a kernel's name says that it copies or converts.

@@ -34,6 +34,8 @@ pub struct Price {
     pub roof_us: f64,
     /// Share of the chip's cores that it fills.
     pub fills: f64,
+    /// Bytes that it reads and that it writes, each once however often.
+    pub bytes: [f64; 2],
     /// Bytes that it touches at each place, in the order of the launch.
     pub touched: Vec<f64>,
 }
@@ -62,11 +64,14 @@ impl Price {
                 *place += one.read.max(one.written) * line;
             }
         }
-        let bytes = execution.footprint.buffers.iter();
-        let bytes: f64 = bytes.map(|one| (one.read + one.written) * line).sum();
+        let buffers = &execution.footprint.buffers;
+        let bytes = [
+            buffers.iter().map(|one| one.read * line).sum::<f64>(),
+            buffers.iter().map(|one| one.written * line).sum::<f64>(),
+        ];
         let flops = execution.flops.unwrap_or(0.0) * execution.threadgroups() as f64;
         let lanes = figure(Parameter::LanesPerCore) * figure(Parameter::Cores);
-        let by_bytes = bytes / (figure(Parameter::DramGbs) * 1e3);
+        let by_bytes = bytes.iter().sum::<f64>() / (figure(Parameter::DramGbs) * 1e3);
         let by_flops = flops / (2.0 * lanes * figure(Parameter::ClockGhz) * 1e3);
         let limiting = cold
             .terms
@@ -80,6 +85,7 @@ impl Price {
             high: cold.high_us / cold.time_us,
             limited_by: limiting.map_or("launch", |term| term.name),
             roof_us: by_bytes.max(by_flops),
+            bytes,
             fills: (execution.threadgroups() as f64 / figure(Parameter::Cores)).min(1.0),
             touched,
         })

@@ -269,9 +269,12 @@ fn effect(metrics: &[Metric], happened: &str, single: Option<(f64, f64)>) -> Fus
     let time = ratio("time");
     let (state, explanation) = match (executions, mean, busy) {
         (Some(executions), Some(mean), Some(busy)) if executions < 1.0 - FUSED => {
+            let bytes = ratio("bytes");
+            let bytes = bytes.map(|bytes| format!(", {bytes:.2} times the bytes"));
             let figures = format!(
-                "{:.2} times as many executions, each {mean:.2} times as long, {busy:.2} times the GPU time, {:.2} times the run time",
+                "{:.2} times as many executions, each {mean:.2} times as long{}, {busy:.2} times the GPU time, {:.2} times the run time",
                 executions,
+                bytes.unwrap_or_default(),
                 time.unwrap_or(1.0)
             );
             let longer = mean > 1.0;

@@ -14,11 +14,13 @@ pub struct Gate {
 }
 
 /// Names of gates, and the metrics they look at. All of these are better when lower.
-const GATES: [(&str, &str); 6] = [
+const GATES: [(&str, &str); 8] = [
     ("slower", "time"),
     ("busy", "busy"),
     ("idle", "idle"),
     ("executions", "executions"),
+    ("dispatches", "dispatches"),
+    ("bytes", "bytes"),
     ("buffers", "command-buffers"),
     ("latency", "latency"),
 ];

@@ -182,7 +182,7 @@ struct Figure {
     noise: fn(&Noise) -> Option<f64>,
 }
 
-const FIGURES: [Figure; 13] = [
+const FIGURES: [Figure; 15] = [
     figure(
         "time",
         "run time",
@@ -245,6 +245,25 @@ const FIGURES: [Figure; 13] = [
         "",
         true,
         |a| Some(a.intervals.command_buffers as f64),
+        |_| Some(0.0),
+    ),
+    figure(
+        "dispatches",
+        "dispatches",
+        "",
+        true,
+        |a| Some(a.program.as_ref()?.dispatches as f64),
+        |_| Some(0.0),
+    ),
+    figure(
+        "bytes",
+        "bytes read and written",
+        "MB",
+        true,
+        |a| {
+            let program = a.program.as_ref()?;
+            Some((program.read_bytes + program.written_bytes) as f64 / 1e6)
+        },
         |_| Some(0.0),
     ),
     Figure {
@@ -355,7 +374,12 @@ fn metrics(a: &Run, b: &Run, scale: (f64, f64), per_step: bool) -> Vec<Metric> {
             lower_is_better: figure.lower_is_better,
         }
     };
-    FIGURES.iter().map(metric).collect()
+    // Only recordings of programs say what single dispatches are.
+    let is_known = |metric: &Metric| {
+        let of_programs = ["dispatches", "bytes"].contains(&metric.metric.as_str());
+        !of_programs || metric.before.is_some() || metric.after.is_some()
+    };
+    FIGURES.iter().map(metric).filter(is_known).collect()
 }
 
 /// `after` against `before`, as a fraction of `before`.

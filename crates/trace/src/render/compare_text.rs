@@ -73,7 +73,7 @@ fn wrapped(out: &mut String, text: &str, style: TextStyle, indent: usize) {
 }
 
 /// Figures of a first screen.
-const METRICS: usize = 13;
+const METRICS: usize = 15;
 
 /// The comparison for a terminal.
 pub fn compare_text(comparison: &Comparison, style: TextStyle) -> String {

@@ -23,6 +23,7 @@ Examples:
   assay trace compare eager/ compiled/ --steps 100
   assay trace compare eager/ compiled/ --format html -o compare.html
   assay trace compare before/ after/ --steps 1000,800 --fail-on slower:5%
+  assay trace compare base.recording head.recording --chip m2 --fail-on slower:5% --fail-on bytes:0%
   assay trace compare run.recording run.recording --chip m2,m4-max")]
 pub(crate) struct Args {
     /// The first run: a folder of exported tables, or one file
@@ -38,7 +39,8 @@ pub(crate) struct Args {
     steps: Option<(u64, u64)>,
 
     /// Exit with 1 when a limit is exceeded by more than noise: slower, busy, idle, executions,
-    /// buffers or latency, with a percentage, like slower:5%
+    /// buffers or latency, of a program's recordings dispatches or bytes, with a percentage, like
+    /// slower:5%
     #[arg(long, value_name = "LIMIT", value_parser = parse_gate)]
     fail_on: Vec<Gate>,
 

@@ -24,6 +24,10 @@ document! {
         pub overhead_ms: f64,
         /// Dispatches.
         pub dispatches: u64,
+        /// Bytes that they and copies read, each once within a dispatch, from whatever cache.
+        pub read_bytes: u64,
+        /// Bytes that they and copies write, in the same way.
+        pub written_bytes: u64,
         /// Different launches among them: each was predicted once.
         pub launches: u64,
         /// Whether kernels ran on the CPU while the program was recorded.

@@ -5,7 +5,7 @@ use super::screen::findings;
 use crate::analysis::document::*;
 use crate::render::{part_of_chip, percent};
 use assay_report::blocks::{Answer, Bar, Block, Figure, Headline};
-use assay_report::number::{grouped, nanoseconds};
+use assay_report::number::{bytes, grouped, nanoseconds};
 use assay_report::style::Role;
 use assay_report::table::{Column, fitted};
 
@@ -126,6 +126,9 @@ impl Page {
             ms(program.high_ms)
         );
         self.wrapped("  - ", &format!("GPU time: {band}"));
+        let (read, written) = (bytes(program.read_bytes), bytes(program.written_bytes));
+        let text = format!("bytes: {read} read, {written} written, each once within a dispatch");
+        self.wrapped("  - ", &text);
         for figure in summary(program) {
             let text = format!("{}: {}  {}", figure.label, figure.value, figure.note);
             self.wrapped("  - ", text.trim_end());
