@@ -121,3 +121,155 @@ fn a_recording_is_not_mixed_with_other_inputs() {
     let said = text(&output.stderr);
     assert!(said.contains("cannot be mixed"), "{said}");
 }
+
+#[test]
+fn a_kernel_is_tuned_on_the_launches_of_a_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = example("eager.recording").display().to_string();
+    let tune = |kernel: &str| {
+        Command::new(env!("CARGO_BIN_EXE_assay"))
+            .args(["tune", "--program", &recording, "-f", kernel])
+            .args(["--evaluations", "6", "--format", "json", "--attempts"])
+            .arg(folder.path().join("attempts.db"))
+            .stdin(Stdio::null())
+            .output()
+            .expect("assay runs")
+    };
+    let output = tune("product");
+    if output.status.code() == Some(4) {
+        return assay_fixtures::skip(assay_fixtures::Tool::Clang);
+    }
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["kernel"], "product");
+    let notes = document["notes"].to_string();
+    assert!(notes.contains("32 dispatches by one launch in"), "{notes}");
+    if document["improved"] == true {
+        assert!(notes.contains("the program would be at least"), "{notes}");
+    }
+    let unknown = tune("tangent");
+    assert_eq!(unknown.status.code(), Some(2));
+    let said = text(&unknown.stderr);
+    assert!(said.contains("dispatches no kernel tangent"), "{said}");
+    assert!(said.contains("cosine, exponential, logarithm"), "{said}");
+}
+
+/// The recording of a program that sums rows of two shapes, one of them three times as often.
+fn sums_of_rows(source: &str) -> Vec<u8> {
+    use assay_recording::{
+        Binding, Buffer, Command, CommandBuffer, Contents, Device, Dispatch, Encoder, EncoderKind,
+        Event, Extent, Form, Library, Pipeline, Writer, content_hash,
+    };
+    let mut file = Vec::new();
+    let mut writer = Writer::new(&mut file).expect("a recording");
+    let mut write = |event: Event| writer.write(&event).expect("an event");
+    write(Event::Device(Device {
+        name: "Apple M2".into(),
+        chip: "m2".into(),
+    }));
+    write(Event::Library(Library {
+        id: 0,
+        form: Form::Source {
+            fast_math: true,
+            standard: "metal3.1".into(),
+            defines: Vec::new(),
+        },
+        hash: content_hash(source.as_bytes()),
+        contents: Contents::Here(source.as_bytes().into()),
+    }));
+    write(Event::Pipeline(Pipeline {
+        id: 0,
+        library: 0,
+        function: "row_sum".into(),
+        constants: Vec::new(),
+        threadgroup_memory: 0,
+        made_ns: [0, 0],
+    }));
+    let shapes: [(u32, u32); 4] = [(512, 256), (512, 256), (64, 1024), (512, 256)];
+    for (id, floats) in [(1, 512 * 256), (2, 512), (3, 64 * 1024), (4, 64)] {
+        write(Event::Buffer(Buffer {
+            id,
+            bytes: floats * 4,
+            address: id << 32,
+            ..Buffer::default()
+        }));
+    }
+    write(Event::CommandBuffer(CommandBuffer {
+        id: 1,
+        commands: 1 + shapes.len() as u64,
+        ..CommandBuffer::default()
+    }));
+    write(Event::Command(Command::Encoder(Encoder {
+        kind: EncoderKind::Serial,
+        label: "rows".into(),
+        created_ns: 0,
+    })));
+    for (rows, columns) in shapes {
+        let first = if rows == 512 { 1 } else { 3 };
+        let buffer = |buffer| Binding::Buffer { buffer, offset: 0 };
+        let number = |value: u32| Binding::Bytes(value.to_le_bytes().as_slice().into());
+        write(Event::Command(Command::Dispatch(Box::new(Dispatch {
+            pipeline: 0,
+            extent: Extent::Threads([rows, 1, 1]),
+            threadgroup: [64, 1, 1],
+            bindings: vec![
+                (0, buffer(first)),
+                (1, buffer(first + 1)),
+                (2, number(rows)),
+                (3, number(columns)),
+            ],
+            memory: Vec::new(),
+            label: "rows".into(),
+            group: "".into(),
+            encoded_ns: 0,
+        }))));
+    }
+    writer.finish().expect("an end");
+    file
+}
+
+#[test]
+fn launches_of_several_sizes_are_tuned_together_and_none_becomes_slower() {
+    let source = "#include <metal_stdlib>\nusing namespace metal;\n\
+        kernel void row_sum(device const float *x [[buffer(0)]], device float *y [[buffer(1)]],\n\
+                            constant uint &R [[buffer(2)]], constant uint &C [[buffer(3)]],\n\
+                            uint r [[thread_position_in_grid]]) {\n\
+          if (r >= R) return;\n\
+          float sum = 0;\n\
+          for (uint c = 0; c < C; c++) sum += x[r * C + c];\n\
+          y[r] = sum;\n\
+        }\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = folder.path().join("rows.recording");
+    std::fs::write(&recording, sums_of_rows(source)).expect("a file");
+    let output = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .args(["tune", "-f", "row_sum", "--evaluations", "12"])
+        .args(["--format", "json", "--program"])
+        .arg(&recording)
+        .arg("--attempts")
+        .arg(folder.path().join("attempts.db"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("assay runs");
+    if output.status.code() == Some(4) {
+        return assay_fixtures::skip(assay_fixtures::Tool::Clang);
+    }
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let notes = document["notes"].to_string();
+    assert!(notes.contains("4 dispatches by 2 launches in"), "{notes}");
+    assert_eq!(document["improved"], true, "{document}");
+    assert!(notes.contains("the program would be at least"), "{notes}");
+    let table = document["table"].as_array().expect("a table");
+    assert_eq!(
+        table.len(),
+        2,
+        "the program's sizes and no others: {document}"
+    );
+    for cell in table {
+        let gain = cell["gain"].as_f64().expect("a gain");
+        assert!(gain >= 0.98, "{cell}");
+    }
+}

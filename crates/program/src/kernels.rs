@@ -149,14 +149,24 @@ fn codes(
     pipelines.par_iter().map(one).collect()
 }
 
-fn constant(one: &assay_recording::Constant) -> Option<GivenConstant> {
+pub(crate) fn constant(one: &assay_recording::Constant) -> Option<GivenConstant> {
     let zeros = vec!["0"; one.elements.len().max(1)].join(",");
     let mut given: GivenConstant = format!("{}={}:{zeros}", one.key, one.kind).parse().ok()?;
     given.elements.clone_from(&one.elements);
     Some(given)
 }
 
-fn open(recorded: &Recorded, number: u32, workspace: &Workspace) -> Result<Library, String> {
+/// A library of a recording as it was given to Metal.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// A metallib, or Metal source.
+    pub bytes: Vec<u8>,
+    /// How the source is compiled; none of a metallib.
+    pub options: Option<SourceOptions>,
+}
+
+/// What a library of a recording consists of; why that is not known, in words.
+pub fn opened(recorded: &Recorded, number: u32) -> Result<Opened, String> {
     let missing = || "the recording does not have its library".to_owned();
     let library = recorded
         .libraries
@@ -174,21 +184,28 @@ fn open(recorded: &Recorded, number: u32, workspace: &Workspace) -> Result<Libra
     if content_hash(&bytes) != library.hash {
         return Err("its library is not the one that was recorded".to_owned());
     }
-    let Form::Source {
-        fast_math,
-        standard,
-        defines,
-    } = &library.form
-    else {
+    let options = match &library.form {
+        Form::Compiled => None,
+        Form::Source {
+            fast_math,
+            standard,
+            defines,
+        } => Some(SourceOptions {
+            fast_math: *fast_math,
+            standard: standard.parse().unwrap_or_default(),
+            defines: defines.iter().map(ToString::to_string).collect(),
+            ..SourceOptions::default()
+        }),
+    };
+    Ok(Opened { bytes, options })
+}
+
+fn open(recorded: &Recorded, number: u32, workspace: &Workspace) -> Result<Library, String> {
+    let Opened { bytes, options } = opened(recorded, number)?;
+    let Some(options) = options else {
         return Library::open(&Bytes::from(bytes)).map_err(|error| error.to_string());
     };
     (workspace.begun)("compiling");
-    let options = SourceOptions {
-        fast_math: *fast_math,
-        standard: standard.parse().unwrap_or_default(),
-        defines: defines.iter().map(ToString::to_string).collect(),
-        ..SourceOptions::default()
-    };
     let source = Source {
         path: Path::new("program_source.metal"),
         text: &bytes,

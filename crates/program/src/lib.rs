@@ -26,10 +26,12 @@ mod simulate;
 mod steps;
 mod store;
 mod timeline;
+mod used;
 
-pub use kernels::{Executed, Kernels};
+pub use kernels::{Executed, Kernels, Opened, opened};
 pub use recorded::{Dispatched, Given, Launch, Recorded, Step};
 pub use simulate::{Run, Slot, SlotKind};
 pub use steps::Steps;
 pub use store::Store;
 pub use timeline::timeline;
+pub use used::{MOST_LAUNCHES, Use, Used};

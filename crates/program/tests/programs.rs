@@ -6,7 +6,7 @@ use assay_predict::execution::{
     BufferFootprint, Execution, Footprint, Group, Path, Step as Turn, VERSION,
 };
 use assay_predict::{Constants, Target};
-use assay_program::{Executed, Kernels, Recorded, Run, Steps, timeline};
+use assay_program::{Executed, Kernels, Recorded, Run, Steps, Used, timeline};
 use assay_recording::*;
 use assay_trace::{Options, analyze};
 
@@ -370,4 +370,98 @@ fn a_recording_whose_program_was_killed_is_shown_up_to_there() {
         "{:?}",
         killed.warnings
     );
+}
+
+/// A dispatch with a number by value, of so many threadgroups, from an offset of a buffer on.
+fn with_number(pipeline: u32, number: u32, groups: u32, offset: u64) -> Command {
+    let Command::Dispatch(mut dispatch) = dispatch(pipeline, 1, 2) else {
+        unreachable!()
+    };
+    dispatch.extent = Extent::Groups([groups, 1, 1]);
+    dispatch.bindings[0].1 = Binding::Buffer { buffer: 1, offset };
+    let bytes = number.to_le_bytes().to_vec();
+    dispatch.bindings.push((2, Binding::Bytes(bytes.into())));
+    Command::Dispatch(dispatch)
+}
+
+fn argument(index: u32, type_name: &str, access: assay_ssa::ArgumentAccess) -> assay_ssa::Argument {
+    assay_ssa::Argument {
+        name: format!("a{index}"),
+        binding: assay_ssa::Binding::Buffer(index),
+        param: Some(index),
+        space: Some(assay_ssa::Space::Device),
+        access,
+        type_name: type_name.to_owned(),
+        size: 4,
+        align: 4,
+        buffer_size: None,
+        no_alias: false,
+        unused: false,
+        condition: None,
+        members: Vec::new(),
+    }
+}
+
+#[test]
+fn launches_of_a_kernel_are_one_launch_with_a_size_for_what_differs() {
+    use assay_ssa::ArgumentAccess::{Read, Write};
+    let mut events = head(&["large", "small"]);
+    let commands = vec![
+        encoder(EncoderKind::Serial),
+        with_number(0, 16, 16, 0),
+        with_number(0, 64, 64, 1 << 19),
+        with_number(0, 64, 64, 1 << 19),
+        dispatch(0, 1, 2),
+        dispatch(1, 1, 2),
+    ];
+    events.extend(committed(1, commands));
+    let (recorded, _, run) = simulate(&events);
+    let used = Used::new(&recorded, &run, "large").unwrap();
+    assert_eq!(used.dispatches, 4);
+    let counts: Vec<u64> = used.launches.iter().map(|one| one.count).collect();
+    assert_eq!(counts, [2, 1], "the one that takes most time first");
+    assert!(used.share > 0.5 && used.share < 1.0, "{}", used.share);
+    assert!(used.left_out[0].contains("1 dispatches with other"));
+    let arguments = [
+        argument(0, "float", Read),
+        argument(1, "float", Write),
+        argument(2, "uint", Read),
+    ];
+    let (written, zeros) = used.written(&recorded, &arguments).unwrap();
+    assert_eq!(
+        written.comment("large"),
+        "assay: launch large --size GX=64,16 --size L0=131072,262144 --size A2=64,16 --groups GX --threadgroup 256 \
+         --buffer 0=random:f32:L0 --buffer 1=zeros:f32:262144 --bytes 2=u32:A2"
+    );
+    assert!(zeros.is_empty());
+    // Whole numbers may be indices, so they are zeros, which is told.
+    let indices = [argument(0, "uint", Read), argument(1, "float", Write)];
+    let (written, zeros) = used.written(&recorded, &indices).unwrap();
+    assert_eq!(zeros, [0]);
+    assert!(written.comment("large").contains("0=zeros:u32:L0"));
+    let none = Used::new(&recorded, &run, "other").unwrap_err();
+    assert_eq!(none, "the program dispatches no kernel other");
+}
+
+#[test]
+fn a_tensor_in_a_pool_ends_where_the_next_one_begins() {
+    let mut events = head(&["large"]);
+    events.push(Event::Buffer(Buffer {
+        id: 1,
+        bytes: 4 << 30,
+        address: 1 << 40,
+        ..Buffer::default()
+    }));
+    let commands = vec![
+        encoder(EncoderKind::Serial),
+        with_number(0, 1, 64, 0),
+        with_number(0, 1, 64, 4096),
+    ];
+    events.extend(committed(1, commands));
+    let (recorded, _, run) = simulate(&events);
+    let used = Used::new(&recorded, &run, "large").unwrap();
+    let arguments = [argument(0, "float", assay_ssa::ArgumentAccess::Read)];
+    // Both dispatches are one launch, whose longest tensor has no end but the pool's.
+    let why = used.written(&recorded, &arguments).unwrap_err();
+    assert!(why.contains("have to be filled"), "{why}");
 }

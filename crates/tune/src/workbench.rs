@@ -23,7 +23,7 @@ mod written;
 
 pub use draw::Cost;
 pub use elsewhere::{Compared, FLOOR, guard, shapes};
-pub use sizes::{Drawing, Plan, odd, quick, suitable};
+pub use sizes::{Drawing, Plan, as_given, odd, quick, suitable};
 pub use source_filter::{LONGEST_SOURCE, Unwanted, unwanted};
 pub use subject::{Origin, Subject};
 pub use time::instructions;
@@ -55,6 +55,11 @@ pub trait Launch: Sync {
     /// All sizes that the claim is about, the timed ones first.
     fn cases(&self) -> Vec<Sizes> {
         vec![self.timed().clone()]
+    }
+
+    /// How often a program has each of the cases: then the time is that of all its dispatches together, and not the geometric mean.
+    fn counts(&self) -> &[f64] {
+        &[]
     }
 
     /// Returns true if a candidate may be slower than the original at some of them.
@@ -165,10 +170,11 @@ impl<'a, L: Launch> Bench<'a, L> {
             launch,
             targets: targets.into_iter().collect(),
             context: format!(
-                "{} {} {context} {:?}",
+                "{} {} {context} {:?} {:?}",
                 env!("CARGO_PKG_VERSION"),
                 assay_launch::contents::VERSION,
-                launch.cases()
+                launch.cases(),
+                launch.counts()
             ),
             applied: Mutex::default(),
             original: proof::Original::default(),

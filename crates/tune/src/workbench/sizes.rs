@@ -183,7 +183,36 @@ pub fn suitable(
     }
 }
 
-/// The same for a report that has seconds: one small size, and one at which whole tiles are; the launch's own where these do
+/// The sizes that were named and no others, as far as this CPU can run them: for launches whose numbers depend on each other.
+pub fn as_given(
+    subject: &Subject<'_>,
+    launch: &impl Launch,
+    given: &[Sizes],
+) -> Result<Plan, Failure> {
+    let mut original = OriginalRuns::new(subject)?;
+    let mut costs: Vec<(f64, &Sizes)> = Vec::new();
+    for sizes in given {
+        costs.push((instructions(subject, launch, sizes)?, sizes));
+    }
+    costs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let cheap = costs.iter().filter(|(cost, _)| *cost <= AFFORDABLE).count();
+    // Something has to be proven, however long it takes.
+    costs.truncate(cheap.max(1));
+    let mut plan = Plan::default();
+    for (cost, sizes) in costs {
+        let is_checked = cost <= CHECKABLE;
+        original.clean(subject, launch, sizes, is_checked)?;
+        if !is_checked {
+            plan.unchecked.push(sizes.clone());
+        }
+        plan.full.push(sizes.clone());
+    }
+    plan.quick.extend(plan.full.first().cloned());
+    plan.held_out.clone_from(&plan.full);
+    Ok(plan)
+}
+
+/// As [`suitable`], for a report that has seconds: one small size, and one at which whole tiles are; the launch's own where these do
 /// not do, if it is affordable.
 pub fn quick(
     subject: &Subject<'_>,

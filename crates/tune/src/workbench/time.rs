@@ -127,7 +127,8 @@ fn replayed(execution: &Execution, target: &Target) -> Result<Predicted, Failure
     replay(&buffer, &target.chip, &target.constants, Cache::Warm).map_err(failed)
 }
 
-/// Predicts a candidate's time: the geometric mean of all sizes and chips, with the terms of the first.
+/// Predicts a candidate's time, with the terms of the first size: the geometric mean of all sizes and chips. Where a program says how
+/// often it has each size, the mean of its dispatches on each chip.
 pub(super) fn predict(
     made: &Made,
     launch: &impl Launch,
@@ -145,11 +146,10 @@ pub(super) fn predict(
             "no size and no chip to predict for",
         ));
     };
-    let mean = all.iter().map(|it| it.time_us.ln()).sum::<f64>() / all.len() as f64;
-    let scale = if all.len() == 1 {
-        1.0
-    } else {
-        mean.exp() / predicted.time_us
+    let times: Vec<f64> = all.iter().map(|it| it.time_us).collect();
+    let scale = match all.len() {
+        1 => 1.0,
+        _ => mean(&times, launch.counts(), targets.len()) / predicted.time_us,
     };
     let mut terms: Vec<(String, f64)> = predicted
         .terms
@@ -168,6 +168,25 @@ pub(super) fn predict(
     })
 }
 
+/// The mean of times of so many chips, sizes first: the geometric one; with counts, that of all dispatches, and the geometric one of chips.
+fn mean(times: &[f64], counts: &[f64], chips: usize) -> f64 {
+    let geometric = |times: &[f64]| {
+        let logs = times.iter().map(|time| time.ln()).sum::<f64>();
+        (logs / times.len() as f64).exp()
+    };
+    let cases = times.chunks(chips.max(1));
+    if counts.len() != cases.len() {
+        return geometric(times);
+    }
+    let of_chip = |chip: usize| {
+        let weighed = cases.clone().zip(counts);
+        let sum = weighed.map(|(times, count)| times.get(chip).unwrap_or(&0.0) * count);
+        sum.sum::<f64>() / counts.iter().sum::<f64>()
+    };
+    let chips: Vec<f64> = (0..chips).map(of_chip).collect();
+    geometric(&chips)
+}
+
 /// Four significant digits: no more are meant.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
@@ -184,4 +203,18 @@ fn failed(error: Error) -> Failure {
         _ => Stage::Model,
     };
     Failure::new(stage, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mean;
+
+    #[test]
+    fn a_program_weighs_its_launches_by_their_number() {
+        // Two sizes on two chips, sizes first.
+        let times = [1.0, 4.0, 100.0, 400.0];
+        assert!((mean(&times, &[], 2) - 20.0).abs() < 1e-9);
+        assert!((mean(&times, &[9.0, 1.0], 2) - 21.8).abs() < 1e-9);
+        assert!((mean(&times, &[1.0, 0.0], 2) - 2.0).abs() < 1e-9);
+    }
 }

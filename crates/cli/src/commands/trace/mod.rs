@@ -10,6 +10,7 @@ mod report;
 mod selection;
 
 pub(crate) use inputs::capture_code;
+pub(crate) use modelled::{executed, read};
 
 use crate::context::Context;
 use crate::failure::CommandResult;

@@ -62,6 +62,14 @@ pub(super) fn is_recording(path: &Path) -> bool {
     read.is_ok() && head == *MAGIC
 }
 
+/// What a program's recording has.
+pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
+    let shown = path.display();
+    let fail = |error: &dyn std::fmt::Display| Failure::input(format!("{shown}: {error}"));
+    let file = inputs::open(path).map_err(|error| fail(&error))?;
+    Recorded::read(BufReader::with_capacity(1 << 16, file)).map_err(|error| fail(&error))
+}
+
 /// The recording of a program on the chips that are asked for.
 pub(super) fn load(
     path: &Path,
@@ -69,10 +77,7 @@ pub(super) fn load(
     context: &Context,
 ) -> Result<Recording, Failure> {
     let shown = path.display();
-    let fail = |error: &dyn std::fmt::Display| Failure::input(format!("{shown}: {error}"));
-    let file = inputs::open(path).map_err(|error| fail(&error))?;
-    let recorded =
-        Recorded::read(BufReader::with_capacity(1 << 16, file)).map_err(|error| fail(&error))?;
+    let recorded = read(path)?;
     let chips = match (&modelled.chip, &*recorded.device.chip) {
         (Some(chips), _) => chips,
         (None, "") => "m2",
@@ -105,7 +110,7 @@ pub(super) fn load(
 }
 
 /// Executes each launch, or takes what it did from the cache.
-fn executed(recorded: &Recorded, context: &Context) -> Result<Kernels, Failure> {
+pub(crate) fn executed(recorded: &Recorded, context: &Context) -> Result<Kernels, Failure> {
     let mut forms = recorded.libraries.iter().map(|library| &library.form);
     if forms.any(|form| matches!(form, Form::Source { .. })) {
         // Without a compiler every kernel would lack a time: better to say how to get one.

@@ -10,8 +10,14 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 pub(super) struct SearchArgs {
     /// The file, or a kernel of the registry
-    #[arg(value_name = "FILE|NAME", required_unless_present = "all")]
+    #[arg(value_name = "FILE|NAME", required_unless_present_any = ["all", "program"])]
     pub(super) target: Option<String>,
+
+    /// The recording of a program (assay trace record --keep): the kernel is tuned on the launches that the program makes,
+    /// weighed by how often it makes them, up to the eight that take most time; proven at these. Its source is the
+    /// recording's, or FILE
+    #[arg(long, value_name = "RECORDING", requires = "function", conflicts_with_all = ["all", "kernels"])]
+    pub(super) program: Option<PathBuf>,
 
     /// Every kernel of the registry that is one dispatch, one after the other; what was finished before is told again
     #[arg(long, conflicts_with_all = ["target", "save", "patch"])]

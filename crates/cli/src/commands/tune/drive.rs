@@ -50,6 +50,8 @@ pub(super) struct Task<'a, L: Launch> {
     pub(super) tolerance: String,
     /// As the user named it.
     pub(super) target: &'a str,
+    /// The kernel's share of a recorded program's time.
+    pub(super) share: Option<f64>,
     /// A geometry as flags.
     pub(super) flags: &'a dyn Fn(&Geometry, &[Setting]) -> String,
     /// The lines above a new source.
@@ -158,6 +160,18 @@ pub(super) fn tune<L: Launch>(
     let mut report = Report::new(&found, about, task.flags);
     if report.improved && !report.recipes.is_empty() {
         report.source = (task.head)(&report) + &report.source;
+    }
+    if let Some(share) = task.share.filter(|_| report.improved) {
+        let whole = |gain: f64| 1.0 / (1.0 - share + share / gain);
+        report.notes.insert(
+            0,
+            format!(
+                "the program would be at least {:.2} times as fast, predicted {:.2} (modelled): the kernel is {:.1} % of its GPU time",
+                whole(report.claimed_gain),
+                whole(report.gain),
+                share * 100.0
+            ),
+        );
     }
     save(args, &report)?;
     if let (Some(path), Some(winner)) = (

@@ -23,6 +23,8 @@ pub(crate) struct FileLaunch {
     timed: Sizes,
     /// All sizes that the claim is about.
     cases: Vec<Sizes>,
+    /// How often a program has each of them; empty where no program was recorded.
+    pub(super) counts: Vec<f64>,
     /// It may be slower at some of them.
     pub(super) may_be_slower: bool,
     /// Where candidates are proven.
@@ -38,6 +40,7 @@ impl FileLaunch {
         Ok(FileLaunch {
             timed: geometry.sizes.clone(),
             cases: launched.launch.cases()?,
+            counts: Vec::new(),
             may_be_slower: false,
             geometry,
             launched,
@@ -74,6 +77,10 @@ impl Launch for FileLaunch {
 
     fn cases(&self) -> Vec<Sizes> {
         self.cases.clone()
+    }
+
+    fn counts(&self) -> &[f64] {
+        &self.counts
     }
 
     fn is_slower_allowed(&self) -> bool {

@@ -15,6 +15,7 @@ pub(crate) mod location;
 pub(crate) mod model;
 pub(crate) mod model_args;
 mod oracle;
+mod program;
 pub(crate) mod registry;
 mod replay;
 mod search;
@@ -37,6 +38,9 @@ use crate::failure::CommandResult;
 /// once at sizes that were held out. Times are modelled. A gain that was picked among many is luck in part: the one that is
 /// claimed is corrected for it, and 15 % or less is a tie.
 ///
+/// With --program the launches are those of a recorded program: what counts is the time of all its dispatches of the kernel together, and
+/// the answer says what the program gains.
+///
 /// With --llm a language model proposes recipes, or whole sources, before the search goes on from them. Its proposals go
 /// through the same proof as everything else.
 ///
@@ -54,6 +58,7 @@ Examples:
   assay tune kernel.metal --knob TM=1,2,4 --knob TN=1,2,4 --restrict 'TM * TN <= 8' --only knobs
   assay tune row_sum.metal --oracle 'y[r] = sum(c < C: x[r, c])'
   assay tune layer_norm
+  assay tune --program run.recording -f rms_norm --chip m4-max
   assay tune replay convolution-A100.json.gz
   assay tune softmax_naive --llm replay:demo
   assay tune softmax.metal --llm anthropic:MODEL --rounds 4 --max-tokens 200000

@@ -5,6 +5,7 @@ use super::drive::{Finished, Task, original_failure, show, tune};
 use super::file::FileLaunch;
 use super::model::{self, SharedLedger};
 use super::oracle::oracle;
+use super::program::{self, InProgram};
 use super::registry::RegistryLaunch;
 use crate::confine;
 use crate::context::Context;
@@ -13,7 +14,7 @@ use crate::input;
 use crate::launch::Asked;
 use crate::source::{self, ThisMachine};
 use assay_bench::registry::Registry;
-use assay_front::{Bytes, File};
+use assay_front::{Bytes, File, GivenConstant, SourceOptions};
 use assay_launch::template::Grid;
 use assay_launch::{Written, extent};
 use assay_llm::demo;
@@ -22,7 +23,7 @@ use assay_tune::attempts::Geometry;
 use assay_tune::fingerprint::Fingerprint;
 use assay_tune::knobs::Knobs;
 use assay_tune::report::{Report, Setting};
-use assay_tune::workbench::{Launch, Origin, Subject, suitable};
+use assay_tune::workbench::{Launch, Origin, Subject, as_given, suitable};
 use indicatif::ProgressBar;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,14 +39,20 @@ pub(super) fn run(args: &SearchArgs, context: &Context) -> CommandResult {
     let path = PathBuf::from(target);
     let ledger = model::ledger(&args.model);
     let shown = |found: &Finished| show(args, context, found);
+    if let Some(recording) = &args.program {
+        let given = program::given(args, recording, context)?;
+        return of_bytes(args, given, context, &ledger).and_then(|it| shown(&it));
+    }
     if target == demo::KERNEL && !confine::has_file(&path) {
         let path = Path::new("softmax_naive.metal");
         let bytes = Bytes::from(demo::SOURCE.as_bytes().to_vec());
-        return of_bytes(args, path, &bytes, context, &ledger).and_then(|it| shown(&it));
+        let given = Given::of_flags(args, path, bytes)?;
+        return of_bytes(args, given, context, &ledger).and_then(|it| shown(&it));
     }
     if confine::has_file(&path) || path.extension().is_some() {
         let bytes = input::open(&path)?;
-        return of_bytes(args, &path, &bytes, context, &ledger).and_then(|it| shown(&it));
+        let given = Given::of_flags(args, &path, bytes)?;
+        return of_bytes(args, given, context, &ledger).and_then(|it| shown(&it));
     }
     let registry = Kernels::of(args)?;
     of_registry(args, (registry.get()?, target), context, &ledger).and_then(|it| shown(&it))
@@ -110,6 +117,7 @@ pub(super) fn of_registry(
         described: launch.described(),
         tolerance: launch.tolerance_in_words(),
         target,
+        share: None,
         flags: &|geometry, _| RegistryLaunch::pass(geometry),
         head: &|report| format!("// {} by {}\n", report.kernel, report.recipes.join(" ")),
         launch: &launch,
@@ -117,35 +125,73 @@ pub(super) fn of_registry(
     tune(args, context, task, ledger)
 }
 
+/// A file's kernel, and what is known of its launch.
+pub(super) struct Given {
+    pub(super) path: PathBuf,
+    pub(super) bytes: Bytes,
+    pub(super) options: SourceOptions,
+    pub(super) constants: Vec<GivenConstant>,
+    pub(super) flags: Written,
+    /// What a recorded program makes of it.
+    pub(super) program: Option<InProgram>,
+}
+
+impl Given {
+    fn of_flags(args: &SearchArgs, path: &Path, bytes: Bytes) -> Result<Given, Failure> {
+        Ok(Given {
+            path: path.to_owned(),
+            bytes,
+            options: args.options.options(path),
+            constants: args.values.constants.clone(),
+            flags: args.launch.written()?,
+            program: None,
+        })
+    }
+}
+
 fn of_bytes(
     args: &SearchArgs,
-    path: &Path,
-    bytes: &Bytes,
+    given: Given,
     context: &Context,
     ledger: &SharedLedger,
 ) -> Result<Finished, Failure> {
+    let Given {
+        path,
+        bytes,
+        options,
+        constants,
+        flags,
+        program,
+    } = &given;
+    let path = path.as_path();
     let file = source::open(path, bytes)?;
     let text = std::str::from_utf8(bytes).ok().filter(|_| file.is_source());
     let knobs = knobs(args, text, &[])?;
-    let (origin, function) = origin(args, path, &file, text, &knobs)?;
-    let constants = args.values.constants.clone();
-    let mut subject = Subject::new(&ThisMachine, origin, &function, constants, knobs);
+    let (origin, function) = origin(args, (path, &file, text), options, &knobs)?;
+    let mut subject = Subject::new(&ThisMachine, origin, &function, constants.clone(), knobs);
     subject.path = path.to_owned();
     let arguments = subject.arguments();
     let arguments = arguments.map_err(|failure| original_failure(&function, &failure))?;
-    let flags = args.launch.written()?;
     let asked = Asked {
         path,
         bytes,
         kernel: &function,
         arguments: &arguments,
-        options: args.options.options(path),
-        constants: &args.values.constants,
+        options: options.clone(),
+        constants,
+    };
+    let mut notes = Vec::new();
+    let flags = match program {
+        Some(program) => program.complete(flags, &arguments, &mut notes)?,
+        None => flags.clone(),
     };
     let found = asked.launch(flags, context)?;
     let described = found.launch.comment(&function);
     let mut launch = FileLaunch::new(found, args.tolerance)?;
     launch.may_be_slower = args.allow_slower;
+    if let Some(program) = program {
+        launch.counts = program.counts();
+    }
     if let Some(why) = subject.idle_knob(launch.geometry()) {
         return Err(Failure::usage(why).advice(
             "a knob is a function constant, a macro of the source (#define TM 4), or a name in --grid or --threadgroup",
@@ -155,8 +201,7 @@ fn of_bytes(
     if args.candidate.is_none() || args.prove.is_some() {
         prepare(args, context, &subject, &mut launch)?;
     }
-    let mut notes = Vec::new();
-    if launch.timed().is_empty() {
+    if launch.timed().is_empty() && program.is_none() {
         notes.push(
             "the launch is in plain numbers, so nothing is proven about others: name sizes with --size".to_owned(),
         );
@@ -180,6 +225,10 @@ fn of_bytes(
             comment.unwrap_or_default()
         )
     };
+    let target = match &args.program {
+        Some(recording) => format!("--program {} -f {function}", recording.display()),
+        None => args.target.clone().unwrap_or_default(),
+    };
     let identity = match text {
         Some(text) => text.to_owned(),
         None => Fingerprint::default().with(bytes).text(),
@@ -188,10 +237,11 @@ fn of_bytes(
         subject,
         launch: &launch,
         tolerance: launch.tolerance_in_words(),
-        target: args.target.as_deref().unwrap_or_default(),
+        target: &target,
+        share: program.as_ref().map(InProgram::share),
         identity: format!(
-            "{function} {described} {:?}\n{identity}",
-            args.values.constants
+            "{function} {described} {constants:?} {:?}\n{identity}",
+            launch.counts
         ),
         path: path.display().to_string(),
         name: function,
@@ -217,7 +267,10 @@ fn prepare(
     let given = launch.cases();
     let fixed: &FileLaunch = launch;
     let spinner = spinner(context, &format!("trying sizes of {function}"));
-    let plan = suitable(subject, fixed, &given);
+    let plan = match launch.counts.is_empty() {
+        true => suitable(subject, fixed, &given),
+        false => as_given(subject, fixed, &given),
+    };
     spinner.finish_and_clear();
     launch.plan = plan.map_err(|failure| original_failure(function, &failure))?;
     Ok(())
@@ -226,12 +279,11 @@ fn prepare(
 /// Where a file's kernel comes from, and its name.
 fn origin(
     args: &SearchArgs,
-    path: &Path,
-    file: &File<'_>,
-    text: Option<&str>,
+    (path, file, text): (&Path, &File<'_>, Option<&str>),
+    options: &SourceOptions,
     knobs: &Knobs,
 ) -> Result<(Origin, String), Failure> {
-    let options = args.options.options(path);
+    let options = options.clone();
     // Names of knobs may have no value yet, so the source need not compile as it is.
     if let Some(text) = text.filter(|_| !knobs.knobs.is_empty()) {
         let named = args.function.clone().or_else(|| only_kernel(text));
@@ -241,7 +293,7 @@ fn origin(
         })?;
         return Ok((Origin::Source(text.to_owned(), options), function));
     }
-    let library = source::library(path, file, &args.options)?;
+    let library = source::library_as(path, file, &options)?;
     let chosen = library.choose(args.function.as_deref());
     let chosen = chosen.map_err(|error| source::failure(path, error))?;
     let [kernel] = chosen else {
