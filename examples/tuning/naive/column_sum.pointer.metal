@@ -1,0 +1,16 @@
+// Sum of every column: a pointer walks down.
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void column_sum(device float *y, device const float *x, constant uint &rows, constant uint &columns, uint column [[thread_position_in_grid]]) {
+    float sum = 0;
+    device const float *p = x + column;
+    device const float *end = p + rows * columns;
+    while (p != end) {
+        sum += *p;
+        p += columns;
+    }
+    y[column] = sum;
+}
+
+// assay: launch column_sum --size R=2048 --size C=512 --grid C --threadgroup 64 --arg y=zeros:f32:C --arg x=random:f32:R*C --arg rows=R --arg columns=C

@@ -1,0 +1,20 @@
+// Convolution of a long signal: a loop tested at its end, only inside the signal.
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void conv1d(device float *y, device const float *x, device const float *w, constant uint &n, constant uint &taps, uint i [[thread_position_in_grid]]) {
+    if (i < n) {
+        float sum = 0;
+        uint k = 0;
+        if (taps > 0) {
+            do {
+                float product = x[i + k] * w[k];
+                sum = product + sum;
+                k += 1;
+            } while (k != taps);
+        }
+        y[i] = sum;
+    }
+}
+
+// assay: launch conv1d --size N=65536 --size K=64 --grid N --threadgroup 64 --arg y=zeros:f32:N --arg x=random:f32:N+K-1 --arg w=random:f32:K --arg n=N --arg taps=K
