@@ -10,8 +10,8 @@
 #   lines       how many instructions of MetalBench's kernels carry a line of their source
 #   fidelity    MLX's source compiled by us against Apple's AIR of the same version: barriers, group
 #               and matrix operations of every kernel
-#   wild        the sources of the public repositories in scripts/wild.tsv compile, have code, and a sample of their kernels is
-#               judged; writes docs/corpus.md
+#   wild        the sources of the public repositories in scripts/wild.tsv, and those that the compilers of its packages
+#               generate, compile, have code, and a sample of their kernels is judged; writes docs/corpus.md
 #
 # Usage: scripts/corpus.sh [PART]...   The first three when none is named.
 # What lies in corpus/ already is not fetched: corpus/MetalBench may be a checkout of your own.
@@ -138,16 +138,28 @@ part_fidelity() {
   python3 scripts/fidelity_table.py corpus/apple.tsv corpus/ours.tsv
 }
 
+# A Python with the packages of scripts/wild.tsv: compilers that write Metal.
+generators() {
+  local python=corpus/generators/bin/python
+  [ -x $python ] || python3 -m venv corpus/generators
+  $python -m pip install --quiet numpy "$@" || missing "packages that generate Metal could not be installed"
+  $python scripts/generators.py corpus/wild
+}
+
 part_wild() {
-  local folder address commit left=0 here=0
+  local folder address commit left=0 here=0 packages=()
   while read -r folder address commit; do
-    # A shell of its own: one repository that cannot be fetched does not end the part.
-    if (checkout "wild/$folder" "$address" "$commit"); then here=$((here + 1)); else left=$((left + 1)); fi
+    case $address in
+      https://pypi.org/project/*) packages+=("$(basename "$address")==$commit") ;;
+      # A shell of its own: one repository that cannot be fetched does not end the part.
+      *) if (checkout "wild/$folder" "$address" "$commit"); then here=$((here + 1)); else left=$((left + 1)); fi ;;
+    esac
   done < scripts/wild.tsv
   [ $here -gt 0 ] || missing "none of the repositories could be fetched"
+  (generators "${packages[@]}") || left=$((left + 1))
   cargo build --release --quiet -p assay-codegen --example judge
-  python3 scripts/wild.py corpus/wild --judge target/release/examples/judge --page docs/corpus.md
-  [ $left = 0 ] || missing "$left repositories were left out"
+  python3 scripts/wild.py corpus/wild --judge target/release/examples/judge --assay $assay --page docs/corpus.md
+  [ $left = 0 ] || missing "$left repositories or packages were left out"
 }
 
 cargo build --release --quiet -p assay-metal
