@@ -46,7 +46,8 @@ fn parse(row: [&'static str; 8]) -> Option<(&'static str, ModelConstant)> {
     Some((scope, constant))
 }
 
-/// The constants for a chip: of each name the row with the narrowest scope.
+/// The constants for a chip: of each name the row with the narrowest scope. A family takes what families before it have
+/// rows for: what nobody measured on it is more like the generation before than like the first one.
 ///
 /// ```
 /// use assay_chip::{Chip, model_constants};
@@ -55,10 +56,11 @@ fn parse(row: [&'static str; 8]) -> Option<(&'static str, ModelConstant)> {
 /// # Ok::<(), assay_chip::Error>(())
 /// ```
 pub fn model_constants(chip: &Chip) -> Vec<ModelConstant> {
-    let family = format!("family{}", chip.family);
+    let families = (1..=chip.family).map(|family| format!("family{family}"));
+    let scopes = std::iter::once("all".to_owned()).chain(families);
     let mut found: Vec<ModelConstant> = Vec::new();
-    for scope in ["all", family.as_str(), chip.name] {
-        for (_, constant) in rows().iter().filter(|(of, _)| *of == scope) {
+    for scope in scopes.chain([chip.name.to_owned()]) {
+        for (_, constant) in rows().iter().filter(|(of, _)| **of == scope) {
             match found.iter_mut().find(|known| known.name == constant.name) {
                 Some(known) => *known = *constant,
                 None => found.push(*constant),
@@ -88,6 +90,20 @@ mod tests {
                     .any(|c| c.name == *scope || format!("family{}", c.family) == *scope);
             assert!(known, "{scope}");
         }
+    }
+
+    #[test]
+    fn a_family_takes_what_the_one_before_has_and_its_own_rows_first() {
+        let value = |chip: &str, name: &str| {
+            let all = model_constants(&crate::Chip::named(chip).unwrap());
+            all.into_iter().find(|one| one.name == name).unwrap().value
+        };
+        for name in ["request_cycles", "local_row_cycles", "issue_efficiency"] {
+            assert_eq!(value("m5", name), value("m4", name), "{name}");
+            assert_eq!(value("m1", name), value("m2-pro", name), "{name}");
+        }
+        assert!(value("m5", "request_cycles") < value("m2", "request_cycles"));
+        assert!(value("m5", "band_chip") > value("m4", "band_chip"));
     }
 
     #[test]
