@@ -115,7 +115,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 pub fn status(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::install();
     let arguments: Vec<OsString> = arguments.into_iter().map(long_option).collect();
-    let program = help::with_groups(Cli::command());
+    let program = help::with_groups(Cli::command(), help::width());
     if arguments.len() < 2 {
         let shown = program.clone().render_help().to_string();
         let _ = writeln!(std::io::stdout(), "{}", shown.trim_end());

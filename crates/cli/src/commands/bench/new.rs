@@ -20,7 +20,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   assay bench new my_softmax --like softmax
   assay bench new my_operation --oracle expression
-  assay bench new my_operation --oracle python
+  assay bench new my_other --oracle python
   assay bench my_softmax --kernels kernels --sizes reference")]
 pub(crate) struct Args {
     /// The kernel's name: small letters, digits and _

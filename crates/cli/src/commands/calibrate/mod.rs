@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
   assay calibrate --chip-file m2-office.tsv --no-registry
   assay calibrate --format json -o calibration.json
   assay predict softmax --chip m2 --chip-file m2-office.tsv
-  assay calibrate --chip m2 --simulate l2_latency=150 --simulate barrier_cycles=50   (a GPU that is not there)")]
+  assay calibrate --chip m2 --simulate l2_latency=150 --simulate barrier_cycles=50   # a GPU that is not there")]
 pub(crate) struct Args {
     /// The chip, when it is not the one this machine says it has
     #[arg(long, value_name = "NAME")]

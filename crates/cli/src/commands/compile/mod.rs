@@ -27,7 +27,7 @@ use schemars::JsonSchema;
 #[command(after_help = "Examples:
   assay compile softmax.metal -o softmax.bc
   assay compile softmax.metal -I include -D HEAD_DIM=128 -fno-fast-math
-  assay compile kernels/ --format json")]
+  assay compile shaders/ --format json")]
 pub(crate) struct Args {
     /// A .metal file, - for standard input, or a folder
     #[arg(value_name = "FILE|FOLDER")]

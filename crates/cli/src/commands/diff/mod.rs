@@ -41,9 +41,9 @@ use schemars::JsonSchema;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay diff naive.metal tiled.metal
-  assay diff naive.metal tiled.metal --size N=1024 --grid N,N --threadgroup 16,16 --bytes 3=u32:N --bytes 4=u32:N
+  assay diff naive.metal tiled.metal --size N=1024 --grid N,N --threadgroup 16,16 --bytes 3=u32:N --bytes 4=u32:N --bytes 5=u32:N
   assay diff tiled.metal blocked.metal --before-launch '--grid 1024,1024 --threadgroup 16,16' \\
-      --after-launch '--grid 256,256 --threadgroup 16,16' --bytes 3=u32:1024 --bytes 4=u32:1024 --chip m1-max
+      --after-launch '--grid 256,256 --threadgroup 16,16' --bytes 3=u32:1024 --bytes 4=u32:1024 --bytes 5=u32:1024 --chip m1-max
   assay diff matmul.metal matmul.metal -f matmul_tiled --after-function matmul_blocked
   assay diff before.bin after.bin
   assay diff old.gpubin new.gpubin -f softmax --all

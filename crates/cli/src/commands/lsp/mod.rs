@@ -24,10 +24,13 @@ use crate::failure::{CommandResult, Outcome};
 /// Settings (section assay): chip, launch, defines, includeFolders, hints.kernels, hints.lines, maxKernels,
 /// debounceMilliseconds. The guide shows how Neovim, Helix, Zed, Emacs and VS Code start it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = "Example:
   assay lsp
-  vim.lsp.config('assay', { cmd = { 'assay', 'lsp' }, filetypes = { 'metal' } })    (Neovim)
-  hx --health metal                                                                 (Helix)")]
+
+Neovim:
+  vim.lsp.config('assay', { cmd = { 'assay', 'lsp' }, filetypes = { 'metal' } })
+
+Helix says with hx --health metal whether it found the program.")]
 pub(crate) struct Args {
     /// Accepted because editors add it: there is no other way
     #[arg(long)]

@@ -41,7 +41,7 @@ use std::path::PathBuf;
   assay predict --set standard --format json -o predicted.json
   assay predict softmax --chip m2 --what-if dram_gbs=200 --cold
   assay predict matmul.metal -f matmul_tiled --format html -o core.html
-  assay predict matmul.metal -f matmul_tiled --timeline core.json   (for ui.perfetto.dev)")]
+  assay predict matmul.metal -f matmul_tiled --timeline core.json   # for ui.perfetto.dev")]
 pub(crate) struct Args {
     /// A file with a kernel, or kernels of the registry
     #[arg(value_name = "KERNEL", conflicts_with_all = ["set", "all"])]

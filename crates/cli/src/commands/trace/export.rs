@@ -19,7 +19,7 @@ use std::path::PathBuf;
 Examples:
   assay trace export exported-tables/ -o run.json
   assay trace export --format csv --rows gaps exported-tables/ -o gaps.csv
-  assay trace export --table metal-object-label metal-object-label.xml
+  assay trace export --table metal-driver-intervals metal-driver-intervals.xml.gz
   assay trace export --member B85FF6B0D0E4C838 kernel.gputrace -o kernel.metallib")]
 pub(crate) struct Args {
     /// Exported tables, folders of them, bundles, or -

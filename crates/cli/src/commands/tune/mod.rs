@@ -52,7 +52,8 @@ use crate::failure::CommandResult;
     after_help = "\
 Examples:
   assay tune matmul.metal -f matmul_naive --size N=1024 --grid N,N --threadgroup 16,16 \\
-      --buffer 0=zeros:f32:N*N --buffer 1=random:f32:N*N --buffer 2=random:f32:N*N --bytes 3=u32:N
+      --buffer 0=zeros:f32:N*N --buffer 1=random:f32:N*N --buffer 2=random:f32:N*N \\
+      --bytes 3=u32:N --bytes 4=u32:N --bytes 5=u32:N
   assay tune softmax.metal --chip m3 --evaluations 100 --source faster.metal --patch faster.patch
   assay tune softmax.metal --resume
   assay tune kernel.metal --knob TM=1,2,4 --knob TN=1,2,4 --restrict 'TM * TN <= 8' --only knobs
