@@ -306,6 +306,26 @@ fn flags_of_one_side_are_its_own() {
 }
 
 #[test]
+fn a_size_that_is_not_given_is_named_before_accesses_go_astray() {
+    let naive = example("matmul_naive");
+    let launch = ["--grid", "64,64", "--threadgroup", "16,16"];
+    for sizes in [&["3=u32:64"][..], &["3=u32:64", "4=u32:64"]] {
+        let bytes = sizes.iter().flat_map(|size| ["--bytes", *size]);
+        let line: Vec<&str> = ["predict", &naive]
+            .into_iter()
+            .chain(launch)
+            .chain(bytes)
+            .collect();
+        let Some(output) = compiling(&line) else {
+            return;
+        };
+        let text = stderr(&output);
+        assert!(text.contains("matmul_naive needs a value for"), "{text}");
+        assert!(!text.contains("device_load"), "{text}");
+    }
+}
+
+#[test]
 fn a_changed_copy_gets_the_launch_of_its_original() {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("copy.metal");

@@ -117,6 +117,11 @@ fn executed(
         let mut memory = Memory::new();
         let (dispatch, left_out) =
             dispatch(program, (grid, threadgroup), &inputs, &mut memory, seed)?;
+        // A size that is not given is named before made-up numbers lead outside of buffers.
+        let mut values = left_out.iter();
+        if let Some(missing) = values.find_map(|index| launched.missing(&program.name, *index)) {
+            return Err(Error::from(missing));
+        }
         let sampled = sample(&dispatch, &mut memory, &sampling)?;
         Ok::<_, Error>((sampled, left_out))
     };
@@ -126,12 +131,6 @@ fn executed(
         sampled.execution.notes.push(note.to_owned());
     }
     if !left_out.is_empty() {
-        if let Some(missing) = left_out
-            .iter()
-            .find_map(|index| launched.missing(&program.name, *index))
-        {
-            return Err(missing.into());
-        }
         let (other, _) = run(2)?;
         let list: Vec<String> = left_out.iter().map(u32::to_string).collect();
         let list = list.join(", ");

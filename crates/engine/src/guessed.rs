@@ -102,7 +102,8 @@ impl Unlaunched<'_> {
     }
 
     fn tried(&self, runner: &mut Runner, guess: &Written, sizes: &[Size]) -> Result<(), Error> {
-        let guess = guess.with_sizes(sizes);
+        // What the user gives is tried as it is: the other sizes alone are made small.
+        let guess = self.with_given_sizes(guess.with_sizes(sizes));
         let launched = self.completed(runner, &guess)?;
         let sizes = launched.launch.first_sizes()?;
         let (geometry, inputs) = launched.bound(&sizes)?;

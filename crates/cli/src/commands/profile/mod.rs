@@ -200,13 +200,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     }
     let mut profiles = phases.step("profile", || profiles(&loaded, &options, context))?;
     let shown = place.path().display().to_string();
-    if let Some(file) = &args.baseline {
-        return baseline::check(&shown, &profiles, file, args, context);
-    }
     let sources = loaded.first().map(|one| one.sources.as_ref());
     let predicted = phases.step("predict", || {
         timed::predicted(&loaded, &mut profiles, &bytes, args, context)
     })?;
+    // Findings of a launch are part of what an earlier result holds.
+    if let Some(file) = &args.baseline {
+        return baseline::check(&shown, &profiles, file, args, context);
+    }
     let text = phases.step("render", || {
         Ok::<_, Failure>(match args.format {
             Format::Text => screen::text(&profiles, &predicted, sources, args, context),
