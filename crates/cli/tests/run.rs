@@ -175,8 +175,8 @@ fn what_is_missing_is_said_with_an_example() {
     let text = stderr(&output);
     assert!(text.contains("buffer 1 (\"y\") is not bound"), "{text}");
     assert!(text.contains("buffer 1  device float  y"), "{text}");
-    let example = "-f saxpy --grid N --threadgroup 256 --buffer 0=random:f32:N --buffer 1=zeros:f32:N \
-                   --bytes 2=i32:1";
+    let example = "-f saxpy --size N=1024 --grid N --threadgroup 256 --buffer 0=random:f32:N \
+                   --buffer 1=zeros:f32:N --bytes 2=i32:1";
     assert!(text.contains(example), "{text}");
     let output = run(&kernels(), "--grid 4 --threadgroup 4");
     assert_eq!(output.status.code(), Some(2));

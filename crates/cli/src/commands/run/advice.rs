@@ -15,7 +15,7 @@ pub(super) fn arguments(file: &str, facts: &PipelineFacts, needs_name: bool) -> 
     if needs_name {
         let _ = write!(line, " -f {}", facts.function);
     }
-    line.push_str(" --grid N --threadgroup ");
+    line.push_str(" --size N=1024 --grid N --threadgroup ");
     line.push_str(&facts.max_threads.min(256).to_string());
     for argument in &facts.arguments {
         let (word, index) = match argument.binding {
