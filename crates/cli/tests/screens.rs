@@ -62,6 +62,12 @@ const SCREENS: &[(&str, &str, bool)] = &[
         true,
     ),
     ("rewrite-list", "rewrite examples/naive/matmul.metal", true),
+    ("launch", "launch examples/kernels/softmax.metal", true),
+    (
+        "profile-all",
+        "profile examples/faults/races.metal --all",
+        true,
+    ),
     (
         "rewrite",
         "rewrite examples/naive/matmul.metal --recipe matrices:m=32,n=32,k=16",
@@ -73,15 +79,26 @@ const SCREENS: &[(&str, &str, bool)] = &[
         true,
     ),
     (
+        "trace-report-programs",
+        "trace report examples/traces/eager.recording",
+        true,
+    ),
+    (
         "trace-compare",
         "trace compare fixtures/xctrace/baseline fixtures/xctrace/register_pressure",
         true,
     ),
     ("inspect", "inspect examples/kernels/softmax.metal", false),
+    (
+        "inspect-several",
+        "inspect examples/faults/races.metal",
+        false,
+    ),
     ("chips", "chips", true),
     ("chips-m2", "chips m2", true),
     ("explain", "explain", true),
     ("explain-word", "explain 'load/store unit'", true),
+    ("explain-rule", "explain tile-loads", true),
     (
         "bench",
         "bench softmax --dtype f32 --quick --board target/screens.db",
@@ -127,8 +144,11 @@ fn every_answer_fits_its_screen_and_is_the_golden_one() {
             let Some(text) = screen(command, (columns, rows)) else {
                 continue;
             };
-            // A command to copy is not broken; the terminal does that.
-            let is_command = |line: &&str| line.trim_start().starts_with("assay ");
+            // A command or comment to copy is not broken; the terminal does that.
+            let is_command = |line: &&str| {
+                let line = line.trim_start();
+                line.starts_with("assay ") || line.starts_with("// assay: launch ")
+            };
             let rows_of = |line: &str| line.chars().count().div_ceil(columns).max(1);
             let lines: usize = text.lines().map(rows_of).sum();
             if lines == 0 || lines >= rows {
