@@ -339,6 +339,8 @@ fn macros_of_agents_are_nothing_else() {
             }
         };
         answer(INITIALIZE, 0);
+        let list = r#"{"jsonrpc":"2.0","id":99,"method":"tools/list"}"#;
+        answer(&format!("{INITIALIZED}\n{list}"), 99);
         for (id, define) in (1..).zip(world.defines()) {
             let arguments = serde_json::json!({ "text": WANTS, "defines": [define, "WANTED=2"] });
             let said = answer(&call_with(id, arguments), id as u64);
