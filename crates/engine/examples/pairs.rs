@@ -62,10 +62,7 @@ impl Pair {
 
 /// The pairs of a folder, so many of each fault, in order of name.
 pub(crate) fn pairs(folder: &Path, each: usize) -> Option<Vec<Pair>> {
-    let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
-    let compiler = assay_msl::find::find(Some(&variable("ASSAY_CLANG")), &variable("PATH"))?;
-    let clang = Clang::new(compiler, std::env::temp_dir().join("assay-pairs-headers"));
-    let workspace = Workspace::new(Arc::new(clang), Arc::new(NoFiles));
+    let workspace = workspace()?;
     let mut found = Vec::new();
     for faulty in faulty(folder, each) {
         let cured = PathBuf::from(faulty.display().to_string().replace(".faulty.", ".cured."));
@@ -74,8 +71,8 @@ pub(crate) fn pairs(folder: &Path, each: usize) -> Option<Vec<Pair>> {
             .zip(text.lines())
             .find_map(|(line, text)| Some((line, text.split_once("// fault: ")?.1)));
         let (line, fault) = planted.unwrap_or((0, "none"));
-        let (before_us, found_here) = findings(&workspace, &faulty);
-        let (after_us, left) = findings(&workspace, &cured);
+        let (before_us, found_here) = findings(&workspace, &faulty, false);
+        let (after_us, left) = findings(&workspace, &cured, false);
         found.push(Pair {
             name: faulty
                 .file_name()
@@ -106,8 +103,16 @@ fn faulty(folder: &Path, each: usize) -> Vec<PathBuf> {
     of_each.collect()
 }
 
-/// Predicted time and findings of a file's kernel.
-fn findings(workspace: &Workspace, path: &Path) -> (f64, Vec<Finding>) {
+/// A workspace, if a clang is there.
+pub(crate) fn workspace() -> Option<Workspace> {
+    let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
+    let compiler = assay_msl::find::find(Some(&variable("ASSAY_CLANG")), &variable("PATH"))?;
+    let clang = Clang::new(compiler, std::env::temp_dir().join("assay-pairs-headers"));
+    Some(Workspace::new(Arc::new(clang), Arc::new(NoFiles)))
+}
+
+/// Predicted time and findings of a file's kernel, as if its launch were a guess if that is said.
+pub(crate) fn findings(workspace: &Workspace, path: &Path, guessed: bool) -> (f64, Vec<Finding>) {
     let text = std::fs::read_to_string(path).expect("a file");
     let bytes = Bytes::from(text.clone().into_bytes());
     let settings = Settings::default();
@@ -123,9 +128,10 @@ fn findings(workspace: &Workspace, path: &Path) -> (f64, Vec<Finding>) {
         .execute(&launched, Sampling::default())
         .unwrap_or_else(|error| panic!("{error:?}"));
     let task = tasks.into_iter().next().expect("a size");
-    let passes = task
+    let mut passes = task
         .executed
         .unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
+    passes[0].guessed = guessed;
     let target = Target::of(Chip::named("m2").expect("a chip"));
     let predicted =
         prediction::predicted(&task.kernel, task.code, &passes, 1, &target, Cache::Warm);

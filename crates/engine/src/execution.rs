@@ -28,6 +28,8 @@ pub struct Pass {
     pub sampled: Option<Sampled>,
     /// How often it runs.
     pub times: u32,
+    /// Nobody said how large the grid is: it is a guess, of sizes that are quickly executed.
+    pub guessed: bool,
 }
 
 /// Whose compiler made the code.
@@ -82,6 +84,7 @@ pub fn tasks(
                     execution: sampled.execution.clone(),
                     sampled: Some(sampled),
                     times: 1,
+                    guessed: launched.origin == Origin::Guess,
                 }]
             }),
         }

@@ -17,6 +17,8 @@ pub(super) struct Look<'a> {
     pub(super) predicted: &'a Predicted,
     pub(super) target: &'a Target,
     pub(super) seen: Seen,
+    /// The size of the grid is a guess.
+    pub(super) guessed: bool,
     state: Cache,
     time_us: f64,
     /// The line that declares the kernel.
@@ -53,6 +55,7 @@ impl<'a> Look<'a> {
             predicted,
             target,
             seen: sampled.seen(),
+            guessed: pass.guessed,
             state,
             time_us: 0.0,
             declaration: text.and_then(|text| declaration(text, &pass.program.name)),

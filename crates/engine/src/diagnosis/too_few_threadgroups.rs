@@ -2,7 +2,8 @@
 //!
 //! ## What it does
 //! Compares the threadgroups and threads of the dispatch with the chip's cores and with what a core keeps. The weight is the
-//! predicted time if the work of each threadgroup were divided among several.
+//! predicted time if the work of each threadgroup were divided among several. Of a guessed launch it says nothing: its sizes
+//! are small so that it is quickly executed, and no fault of the kernel.
 //!
 //! ## Why it matters
 //! Threadgroups are given to cores as a whole: with 4 of them, 6 of 10 cores have nothing to do. A core with one or two
@@ -40,7 +41,7 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
     // A last wave that is nearly full loses nothing.
     let waves = groups / cores;
     let full = waves / waves.ceil() > 0.9 && by_threads <= 1.0;
-    if by_groups.max(by_threads) <= 1.0 || full {
+    if look.guessed || by_groups.max(by_threads) <= 1.0 || full {
         return;
     }
     let (by_groups, by_threads) = (by_groups.clamp(1.0, 1024.0), by_threads.clamp(1.0, 1024.0));
