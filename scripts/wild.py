@@ -293,7 +293,7 @@ def more(results):
         total = [a + b for a, b in zip(total, row)]
         share = PROJECTS[name].get("one_in")
         shown = f"{name}, one file in {share}" if share else name
-        lines.append(f"| [{shown}]({address}) | `{commit[:10]}` | " + " | ".join(map(str, row)) + " |")
+        lines.append(f"| [{shown}]({address}) | `{version(commit)}` | " + " | ".join(map(str, row)) + " |")
     lines.append("| all | | " + " | ".join(map(str, total)) + " |")
     with_kernel, left, compiled_files, kernels, textures, have = total
     wanted, files = kernels - textures, with_kernel - left
@@ -419,6 +419,11 @@ def commits():
     return {row[0]: row[1:] for row in rows if len(row) == 3}
 
 
+def version(commit):
+    """A version of a package is shown whole."""
+    return commit if "." in commit else commit[:10]
+
+
 def report(results):
     at = commits()
     lines = [
@@ -449,7 +454,7 @@ def report(results):
         total = [a + b for a, b in zip(total, row)]
         share = PROJECTS[name].get("one_in")
         shown = f"{name}, one file in {share}" if share else name
-        lines.append(f"| [{shown}]({address}) | `{commit[:10]}` | " + " | ".join(map(str, row)) + f" | {differ} |")
+        lines.append(f"| [{shown}]({address}) | `{version(commit)}` | " + " | ".join(map(str, row)) + f" | {differ} |")
     lines.append("| all | | " + " | ".join(map(str, total)) + f" | {different} |")
     with_kernel, left, compiled_files, kernels, impossible, textures, have, judged, same, without = total
     files = with_kernel - left
