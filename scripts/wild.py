@@ -250,6 +250,9 @@ def profiled(assay, flags, file):
             kernels.append([file, row["kernel"], "same" if "costs" in row else "not generated", refused])
     if kernels:
         return kernels, ""
+    panicked = re.search(r"panicked at (\S+?):?\n(.*)", run.stderr)
+    if panicked:
+        return [], f"a panic in {panicked[1]}: {panicked[2]}"
     messages = re.findall(r'"message": "([^"]*)"', run.stdout)
     # The first is about the file, the others are the compiler's.
     return [], (messages[1:] or messages or [run.stderr.strip()[-200:] or "nothing was said"])[0]
