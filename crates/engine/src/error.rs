@@ -138,17 +138,34 @@ impl From<assay_device::Error> for Error {
                 Some(format!("give it a value: --const {index}=TYPE:VALUE"))
             }
             Device::NoConstant { .. } => Some("leave out that --const".to_owned()),
-            Device::Grid(_) => Some("--grid and --threadgroup are numbers from 1, as in --grid 1024 --threadgroup 256".to_owned()),
-            Device::ThreadgroupTooLarge { limit, .. } => {
-                Some(format!("give at most {limit} threads: --threadgroup {limit}"))
-            }
-            Device::Fault(_) => Some(
-                "guard the access, as in if (i < n), or bind a larger buffer; assay run --check finds all such accesses"
+            Device::Grid(_) => Some(
+                "--grid and --threadgroup are numbers from 1, as in --grid 1024 --threadgroup 256"
                     .to_owned(),
             ),
+            Device::ThreadgroupTooLarge { limit, .. } => Some(format!(
+                "give at most {limit} threads: --threadgroup {limit}"
+            )),
+            Device::Fault(fault) => fault_advice(fault.kind).map(str::to_owned),
             _ => None,
         };
         Error::new(kind, error.to_string()).advised(advice)
+    }
+}
+
+/// What to do about a fault that ended a run.
+fn fault_advice(kind: assay_device::FaultKind) -> Option<&'static str> {
+    use assay_device::FaultKind;
+    match kind {
+        FaultKind::OutOfBounds => Some(
+            "guard the access, as in if (i < n), or bind a larger buffer; assay run --check finds all such accesses",
+        ),
+        FaultKind::Misaligned => Some("align the address of an atomic to its size"),
+        FaultKind::TooManySteps | FaultKind::TimeOut => Some(
+            "look at what ends the loop: threads that wait for another threadgroup need a dispatch of their own instead; \
+             assay run --max-steps N allows more operations",
+        ),
+        // The messages say what is to be done.
+        FaultKind::ReadOnly | FaultKind::Unreachable | FaultKind::Other => None,
     }
 }
 
@@ -173,5 +190,31 @@ impl From<assay_predict::Error> for Error {
             ),
             _ => Error::input(message),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_device::{Fault, FaultKind};
+
+    fn advice(kind: FaultKind) -> Option<String> {
+        let fault = Fault {
+            dispatch: 0,
+            function: "k".to_owned(),
+            kind,
+            what: "what happened".to_owned(),
+            place: None,
+            thread: None,
+        };
+        Error::from(assay_device::Error::Fault(Box::new(fault))).advice
+    }
+
+    #[test]
+    fn a_loop_that_never_ends_is_not_told_to_guard_an_access() {
+        let told = advice(FaultKind::TooManySteps).expect("an advice");
+        assert!(told.starts_with("look at what ends the loop"), "{told}");
+        let told = advice(FaultKind::OutOfBounds).expect("an advice");
+        assert!(told.starts_with("guard the access"), "{told}");
     }
 }
