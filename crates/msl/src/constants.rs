@@ -31,6 +31,13 @@ pub(crate) fn rewrite(tokens: &Tokens<'_>, outline: &Outline, patch: &mut Patch)
             if !tokens.is_word(name) || list.range.end < item.head.end {
                 continue;
             }
+            let class = outline.scopes.get(item.scope);
+            let is_member = class.is_some_and(|scope| scope.class.is_some());
+            // A member that is in no memory of its own: the constant says whether a stage has it.
+            let is_constant = (item.head.start..name).any(|word| tokens.is(word, "constant"));
+            if is_member && !is_constant {
+                continue;
+            }
             let names = names.get_or_insert_with(|| attributes::integer_constants(tokens));
             let arguments = attribute.arguments.clone();
             let is_template = item.declaration > item.head.start;
@@ -48,8 +55,6 @@ pub(crate) fn rewrite(tokens: &Tokens<'_>, outline: &Outline, patch: &mut Patch)
                 type_word(tokens, item.declaration, name),
                 tokens.get(name)
             );
-            let class = outline.scopes.get(item.scope);
-            let is_member = class.is_some_and(|scope| scope.class.is_some());
             for word in item.declaration..name {
                 if matches!(tokens.get(word), "static" | "constexpr" | "inline") {
                     patch.remove(word);

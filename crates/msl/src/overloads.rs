@@ -144,8 +144,25 @@ pub(crate) struct Writer<'a, 't> {
 }
 
 impl<'t> Writer<'_, 't> {
+    /// A declaration; a parameter that is an array is the pointer that C++ makes of it.
     fn head(&self, range: Range<usize>, parameters: &Range<usize>) -> String {
-        self.text(range, &self.names(parameters))
+        let names = self.names(parameters);
+        let (mut out, mut from) = (String::new(), range.start);
+        for parameter in crate::parameter::read_all(self.tokens, parameters) {
+            let (Some(name), None) = (parameter.name, parameter.indirection) else {
+                continue;
+            };
+            let end = parameter.range.end;
+            let is_array =
+                self.tokens.is(name + 1, "[") && self.tokens.after_group(name + 1, end) == end;
+            if is_array {
+                out.push_str(&self.text(from..name, &names));
+                out.push_str("* ");
+                out.push_str(&self.text(name..name + 1, &names));
+                from = end;
+            }
+        }
+        out + &self.text(from..range.end, &names)
     }
 
     /// The complete definition.
