@@ -150,7 +150,8 @@ fn a_kernel_is_tuned_on_the_launches_of_a_program() {
     }
     let unknown = tune("tangent");
     assert_eq!(unknown.status.code(), Some(2));
-    let said = text(&unknown.stderr);
+    // Asked for JSON, the program says so in JSON.
+    let said = text(&unknown.stdout) + &text(&unknown.stderr);
     assert!(said.contains("dispatches no kernel tangent"), "{said}");
     assert!(said.contains("cosine, exponential, logarithm"), "{said}");
 }

@@ -348,7 +348,7 @@ impl Texts {
     /// The words of arguments by value, or their bytes.
     fn bytes(&mut self, index: u32, values: &[&[u8]]) -> String {
         let length = values.first().map_or(0, |bytes| bytes.len());
-        let size = if length % 4 == 0 { 4 } else { 1 };
+        let size = if length.is_multiple_of(4) { 4 } else { 1 };
         let mut text = String::from(if size == 4 { "u32:" } else { "u8:" });
         for at in 0..length / size {
             let word = |bytes: &&[u8]| {
