@@ -224,10 +224,10 @@ fn comparison(page: &str) -> String {
         write!(ratios, "| {} | {} |", row.chip, row.cores).expect("text");
         for kind in &KINDS {
             let predicted = predictions(section(page, kind.heading));
-            for format in 0..FORMATS.len() {
-                match row.rates[format][kind.column] {
+            for (rates, predicted) in row.rates.iter().zip(&predicted[&row.chip]) {
+                match rates[kind.column] {
                     Some(rate) => {
-                        let ratio = predicted[&row.chip][format].rate / rate;
+                        let ratio = predicted.rate / rate;
                         write!(ratios, " {rate} ({ratio:.2}) |").expect("text");
                     }
                     None => ratios.push_str(" – |"),
