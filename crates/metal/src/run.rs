@@ -263,6 +263,9 @@ fn grid(dispatch: &Dispatch) -> Option<Grid> {
 /// Bytes behind those of `setBytes` that a kernel may touch unpunished, as on a GPU.
 const SLACK: usize = 64;
 
+/// Most bytes of threadgroup memory that a dispatch gets, whatever was set: more than a GPU has is reported, and gibibytes take half a minute.
+const MOST_THREADGROUP_MEMORY: u32 = 1 << 20;
+
 /// Bytes behind the last threadgroup memory that a kernel may touch unpunished: a GPU has 32 KiB for a threadgroup whatever its kernel
 /// asks for. A checked run has none of them.
 fn threadgroup_slack(pipeline: &Pipeline, given: u32) -> u32 {
@@ -351,7 +354,8 @@ fn bind(
         } else {
             0
         };
-        bindings.set_threadgroup_memory(*index, bytes.saturating_add(more));
+        let bytes = bytes.saturating_add(more).min(MOST_THREADGROUP_MEMORY);
+        bindings.set_threadgroup_memory(*index, bytes);
     }
     for place in kernel.program().required() {
         use assay_device::ArgumentBinding as Place;
