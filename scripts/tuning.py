@@ -2,11 +2,13 @@
 """Judges `assay tune` by the kernels of examples/tuning, and says what share of them it makes fast.
 
     python3 scripts/tuning.py [--assay PROGRAM] [--evaluations N] [--jobs N] [--page FILE] [--results FOLDER] [--only TEXT]...
+    python3 scripts/tuning.py [--assay PROGRAM] --check
 
 Of the sixty naive spellings it counts those with a claimed gain of 1.5 and more, and those whose result reaches 0.6 of the speed of
 the pattern's hand-written version; of the thirty cooperative kernels those that improve at all; of the thirty good ones those for
 which more than 1.05 is claimed, which is wrong. Times are modelled. Results are kept in a folder, so that a run that was stopped
 goes on; --only takes kernels whose name contains a text. With --page the tables are written there.
+With --check nothing is tuned: every spelling must leave what the hand-written version leaves, at small sizes, and kernels have no faults.
 Exit 1: a line of the four is not reached, or a kernel ends with an error.
 """
 
@@ -81,6 +83,30 @@ def row(name, report, by_hand):
     return f"| {name} | {report['original_us']:.1f} | {after:.1f} | {claimed} | {reached} | {how} |"
 
 
+def check(assay):
+    """How many kernels are not what they should be."""
+    runs = []
+    for line in (FOLDER / "patterns.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        pattern, sizes = line.split(" | ")
+        flags = [flag for size in sizes.split() for flag in ("--size", size)]
+        expert_version = str(FOLDER / f"expert/{pattern}.metal")
+        runs.append([expert_version, "--check", *flags])
+        for spelling in sorted((FOLDER / "naive").glob(f"{pattern}.*.metal")):
+            runs.append([str(spelling), "--against", expert_version, *flags])
+            runs.append([str(spelling), "--check", *flags])
+    runs += [[str(path), "--check"] for path in sorted((FOLDER / "cooperative").glob("*.metal"))]
+    wrong = 0
+    for run in runs:
+        done = subprocess.run([assay, "run", *run], capture_output=True, text=True, check=False)
+        if done.returncode:
+            wrong += 1
+            print(f"{' '.join(run)}\n{done.stdout}{done.stderr}")
+    print(f"{len(runs)} runs, {wrong} wrong")
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--assay", default=str(ROOT / "target/release/assay"))
@@ -89,7 +115,10 @@ def main():
     parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "target/tuning")
     parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--check", action="store_true", help="compare spellings with the experts', and tune nothing")
     args = parser.parse_args()
+    if args.check:
+        return int(check(args.assay) > 0)
     args.results.mkdir(parents=True, exist_ok=True)
     chosen = [t for t in targets() if not args.only or any(text in f"{t[0]}/{t[1]}" for text in args.only)]
     by_hand = {name.split(".")[0]: None for group, name, _ in chosen if group == "naive"}
