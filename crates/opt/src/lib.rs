@@ -61,3 +61,4 @@ pub mod structurize;
 mod thread_cells;
 pub mod unfold_recursion;
 pub mod unroll_loops;
+pub mod unroll_partly;

@@ -70,6 +70,7 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
     ("store_elements", crate::store_elements::store_elements),
     ("sink_past_guard", crate::sink_past_guard::sink_past_guard),
     ("unroll_loops", crate::unroll_loops::unroll_loops),
+    ("unroll_partly", crate::unroll_partly::unroll_partly),
 ];
 
 /// The pass of a name.

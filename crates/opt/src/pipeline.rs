@@ -214,6 +214,14 @@ pub fn optimize_function(module: &Module, function: &mut Function, options: &Opt
         run(module, function, SETTLE);
         run(module, function, CLEAN);
     }
+    for _ in 0..ROUNDS {
+        let wanted = options.unroll && options.checks.is_none();
+        if !wanted || !crate::unroll_partly::unroll_partly(module, function) {
+            break;
+        }
+        run(module, function, SETTLE);
+        run(module, function, CLEAN);
+    }
     if options.checks.is_some() {
         crate::expect_defined::expect_defined(module, function);
         run(module, function, STRAIGHTEN);

@@ -8,8 +8,8 @@
 //! A loop is unrolled when the source asks for it and the result stays reasonable, when
 //! its counter indexes thread memory (which can only become registers once every index is
 //! a constant), or when it is small anyway. Inner loops come first; a loop around one that
-//! stays is copied with it. A hint for a partial unrolling (`unroll(4)`) is followed only
-//! as far as a complete one is possible.
+//! stays is copied with it. Where a hint for a partial unrolling (`unroll(4)`) cannot be followed completely,
+//! [`unroll_partly`](crate::unroll_partly) does.
 
 use crate::rehearse_loop;
 use assay_ssa::analysis::{Cfg, Dominators, Loop, LoopId, Loops, Trips};
@@ -20,7 +20,7 @@ use assay_ssa::{
 use std::collections::HashSet;
 
 /// Instructions after unrolling that a hint or an indexed array justifies.
-const WANTED_SIZE: usize = 6000;
+pub(crate) const WANTED_SIZE: usize = 6000;
 /// Instructions after unrolling without a reason.
 const PLAIN_SIZE: usize = 200;
 /// Iterations without a reason.
@@ -334,7 +334,7 @@ fn users(function: &Function, loops: &Loops) -> Vec<(Value, Block)> {
 }
 
 /// The values that a block makes.
-fn made_in(function: &Function, block: Block) -> Vec<Value> {
+pub(crate) fn made_in(function: &Function, block: Block) -> Vec<Value> {
     let insts = function.insts(block).iter();
     let results = insts.filter_map(|&inst| function.result(inst));
     function

@@ -9,7 +9,7 @@ mod interpreter;
 use assay_opt::{lower_switch, pass, pipeline};
 use assay_ssa::{
     Access, BinaryOp, Block, Builder, CastOp, Flags, FloatCond, Function, InstData, IntCond,
-    Module, Scalar, Space, Type, Value,
+    LoopHint, Module, Scalar, Space, Type, Value,
 };
 use interpreter::Thread;
 use proptest::prelude::*;
@@ -207,7 +207,7 @@ impl Author<'_> {
     }
 
     fn statement(&mut self, depth: u32) {
-        match self.pick(if depth == 0 { 6 } else { 11 }) {
+        match self.pick(if depth == 0 { 6 } else { 12 }) {
             0 | 1 => {
                 let value = self.int(2);
                 let variable = self.int_variable();
@@ -232,6 +232,7 @@ impl Author<'_> {
             6 | 7 => self.condition_statement(depth),
             8 => self.counted_loop(depth),
             9 => self.pointer_walk(),
+            10 => self.hinted_loop(depth),
             _ => self.choice(depth),
         }
     }
@@ -352,6 +353,77 @@ impl Author<'_> {
         let goes_on = self.builder.icmp(IntCond::Ult, wide, bound);
         self.builder
             .branch(goes_on, (header, &[next, other, wide]), (exit, &[]));
+        self.builder.switch_to(exit);
+    }
+
+    /// A loop that tests at its end, with a hint to unroll it by a number: up or down, in numbers near where they wrap, too.
+    fn hinted_loop(&mut self, depth: u32) {
+        let near = [0, i32::MAX - 7, -16][self.pick(3) as usize];
+        let near = self.builder.i32(near);
+        let (first, last) = (self.int_below(1, 4), self.int_below(1, 32));
+        let mut from = self.builder.binary(BinaryOp::Add, first, near, Flags::NONE);
+        let mut to = self.builder.binary(BinaryOp::Add, last, near, Flags::NONE);
+        let step = [1, 2, 5, -1, -3][self.pick(5) as usize];
+        let mut conds = [
+            IntCond::Ult,
+            IntCond::Ule,
+            IntCond::Slt,
+            IntCond::Sle,
+            IntCond::Ne,
+        ];
+        if step < 0 {
+            (from, to) = (to, from);
+            conds = conds.map(|cond| {
+                if cond == IntCond::Ne {
+                    cond
+                } else {
+                    cond.swapped()
+                }
+            });
+        }
+        let cond = conds[self.pick(5) as usize];
+        let (header, exit) = (self.block(&[INT, INT]), self.block(&[]));
+        self.builder.jump(header, &[from, first]);
+        self.builder.switch_to(header);
+        let hint = LoopHint::UnrollCount(2 + self.pick(4));
+        self.builder.function().set_loop_hint(header, hint);
+        let (counter, sum) = (self.builder.param(header, 0), self.builder.param(header, 1));
+        let three = self.builder.i32(3);
+        let tripled = self.builder.binary(BinaryOp::Mul, sum, three, Flags::NONE);
+        let added = self
+            .builder
+            .binary(BinaryOp::Add, tripled, counter, Flags::NONE);
+        if self.pick(2) == 0 {
+            self.statement(depth - 1);
+        }
+        let step = self.builder.i32(step);
+        let next = self
+            .builder
+            .binary(BinaryOp::Add, counter, step, Flags::NONE);
+        let tested = [counter, next][self.pick(2) as usize];
+        let goes_on = self.builder.icmp(cond, tested, to);
+        let after = self.block(&[INT]);
+        match self.pick(2) {
+            0 => self
+                .builder
+                .branch(goes_on, (header, &[next, added]), (after, &[sum])),
+            _ => {
+                let ends = self.builder.icmp(cond.inverse(), tested, to);
+                self.builder
+                    .branch(ends, (after, &[added]), (header, &[next, added]))
+            }
+        };
+        self.builder.switch_to(after);
+        let passed = self.builder.param(after, 0);
+        let result = self
+            .builder
+            .binary(BinaryOp::Xor, passed, added, Flags::NONE);
+        let result = self
+            .builder
+            .binary(BinaryOp::Add, result, next, Flags::NONE);
+        let variable = self.int_variable();
+        self.builder.store(variable, result, access());
+        self.builder.jump(exit, &[]);
         self.builder.switch_to(exit);
     }
 
@@ -530,6 +602,7 @@ const STEPS: &[&str] = &[
     "simplify",
     "simplify_cfg",
     "unroll_loops",
+    "unroll_partly",
     "simplify",
     "simplify_cfg",
     "promote_memory",
