@@ -400,3 +400,44 @@ fn the_reciprocal_of_a_size_is_found_before_the_dispatch() {
         );
     }
 }
+
+/// Turns of a loop that is unrolled by its hint load neighbours in threadgroup memory together, whether their index may wrap
+/// or not: addresses there are made modulo 2¹⁶.
+#[test]
+fn unrolled_turns_load_their_neighbours_together() {
+    let text = "module \"m\"\n\
+        kernel \"k\" f0 {\n\
+            \"o\" buffer 0 param 0 space device read_write type \"float\" size 4 align 4 noalias\n\
+            \"n\" buffer 1 param 1 space constant read type \"uint\" size 4 align 4 buffer_size 4 noalias\n\
+            \"t\" threadgroup 0 param 2 space threadgroup\n\
+            \"i\" builtin thread_position_in_grid type \"uint\"\n\
+        }\n\
+        function f0 \"k\" -> void {\n\
+        b0(v0: ptr.device, v1: ptr.constant, v2: ptr.threadgroup):\n\
+            v3: i32 = call thread_position_in_grid()\n\
+            v4: i32 = load v1 align 4\n\
+            jump b1(i32 0, v3, f32 0.0)\n\
+        b1(v5: i32, v6: i32, v7: f32) unroll_count 4:\n\
+            v8: ptr.threadgroup = ptr_add inbounds v2 + zext v6 * 4\n\
+            v9: f32 = load v8 align 4\n\
+            v10: f32 = fadd v7, v9\n\
+            v11: i32 = add v5, i32 1\n\
+            v12: i32 = add v6, i32 1\n\
+            v13: i1 = icmp ult v11, v4\n\
+            branch v13, b1(v11, v12, v10), b2\n\
+        b2:\n\
+            v14: ptr.device = ptr_add nuw inbounds v0 + zext v3 * 4\n\
+            store v14, v10 align 4\n\
+            return\n\
+        }\n";
+    let mut module = assay_ssa::parse(text).expect("parses");
+    assay_opt::pipeline::optimize(&mut module).expect("optimises");
+    let program = assay_codegen::generate(&module, "k", &Default::default()).expect("generates");
+    let items = program.walk();
+    let ops: Vec<Op> = items
+        .filter_map(|(_, item)| item.known().map(|insn| insn.op()))
+        .collect();
+    let count = |wanted: Op| ops.iter().filter(|op| **op == wanted).count();
+    // One for four turns, one in the rest.
+    assert_eq!(count(Op::ThreadgroupLoad), 2, "{ops:?}");
+}

@@ -210,6 +210,7 @@ impl Lowerer<'_> {
     ) -> Done {
         let (mut index, mut signed) = (index, signed);
         let mut wide = self.function.ty(index).element() == Some(Scalar::I64);
+        let is_local = self.function.ty(address.base).space() == Some(Space::Threadgroup);
         for _ in 0..LONGEST {
             if let Some(bits) = self.src_if_known(index, 0)? {
                 let number = match (self.function.int_type(index), signed) {
@@ -230,7 +231,7 @@ impl Lowerer<'_> {
                     index = arg;
                     wide = false;
                 }
-                // i + constant, which does not wrap.
+                // i + constant, which does not wrap, or wraps where the address does.
                 Some((
                     InstData::Binary {
                         op: BinaryOp::Add,
@@ -238,12 +239,15 @@ impl Lowerer<'_> {
                         args: [a, b],
                     },
                     0,
-                )) if wide || flags.has(if signed { Flags::NSW } else { Flags::NUW }) => {
+                )) if wide
+                    || flags.has(if signed { Flags::NSW } else { Flags::NUW })
+                    || (is_local && self.fills_local_address(index)) =>
+                {
                     let Some(bits) = self.src_if_known(b, 0)? else {
                         break;
                     };
                     let width = self.function.int_type(index).map_or(64, Scalar::bits);
-                    let number = match signed || wide {
+                    let number = match signed || wide || is_local {
                         true => assay_num::int::signed(bits, width),
                         false => bits as i64,
                     };
@@ -260,6 +264,13 @@ impl Lowerer<'_> {
             signed,
         });
         Ok(())
+    }
+
+    /// Returns true if an index has the bits that addresses of threadgroup memory have, which are made modulo 2¹⁶: sums of
+    /// such numbers may be taken apart, whether they wrap or not.
+    fn fills_local_address(&self, index: Value) -> bool {
+        let bits = self.function.int_type(index).map(Scalar::bits);
+        bits.is_some_and(|bits| bits >= 16)
     }
 
     /// A pointer of the result of `ptr_add`, computed.
