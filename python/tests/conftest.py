@@ -1,9 +1,14 @@
 import pathlib
+import signal
 
 import numpy
 import pytest
 
 import assay
+
+# Shells start what runs in the background with SIGINT ignored; Python then installs no handler.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "examples/kernels"

@@ -89,7 +89,12 @@ def test_other_threads_go_on_while_a_kernel_runs():
 def interrupted(body):
     """Runs a program that says when it is busy, presses Ctrl-C, and returns its output and how long it lived on."""
     process = subprocess.Popen(
-        [sys.executable, "-u", "-c", textwrap.dedent(body)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [sys.executable, "-u", "-c", textwrap.dedent(body)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # Shells start what runs in the background with SIGINT ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
     while "ready" not in process.stdout.readline():
