@@ -135,8 +135,8 @@ fn causes(out: &mut String) -> std::fmt::Result {
          fit it. That is modelled, and explains kernels that take ten times as long as others with the same arithmetic (metal-sci's\n\
          hmc). But a loop with `#pragma unroll` is unrolled here up to 6,000 instructions; Apple's compiler seems to stop earlier\n\
          (not with `unroll(full)`), so that five variants of hmc at d = 16 and eleven at d = 32 are predicted 2 to 6 times too slow.\n\
-         - Partial unrolling (`unroll(4)` of a loop whose turns are not constant) is not followed here: loads of neighbouring\n\
-         turns, which Apple's compiler joins, stay apart. Products of metal-matmul with such hints are predicted about twice too slow.\n\
+         - A hint `unroll(4)` on a loop whose turns are not constant is followed as LLVM's run-time unrolling would. Products of\n\
+         metal-matmul with such hints are predicted 1.1 to 1.7 times too slow: what Apple's compiler does beyond that is not known.\n\
          - Lines that lanes of a simdgroup ask for one each cost 1.5 to 2.4 cycles on an M1 Max where rows lie a power of two\n\
          apart; here two requests of 32 bytes pass per cycle. Nothing is known of the ways of the caches.\n\
          - A loop with more code than the 12 KiB instruction cache fetches it again in every turn, at L2's latency. The same effect\n\
