@@ -158,6 +158,7 @@ fn passes(
             execution,
             sampled: None,
             times: pass.repeat,
+            guessed: false,
         });
     }
     Ok(executions)
