@@ -14,6 +14,7 @@ mod constant;
 mod control;
 mod float;
 mod hoist;
+mod impossible;
 mod instruction;
 mod int64;
 mod integer;
@@ -50,6 +51,8 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         .functions
         .get(found.function)
         .ok_or_else(|| ErrorKind::Internal("the kernel has no function".to_owned()))?;
+    let possible = impossible::without(module, function);
+    let function = possible.as_ref().unwrap_or(function);
     let rewritten = texture::index_arrays(found, function);
     let (function, texture_elements) = match &rewritten {
         Some((function, elements)) => (function, elements.clone()),

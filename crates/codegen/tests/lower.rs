@@ -5,6 +5,7 @@
 mod judge;
 
 use assay_agx::{Item, Op, Program};
+use assay_codegen::mir::{Inst, Opcode};
 use judge::Verdict;
 
 /// A kernel that stores `operation` of two numbers `v5` and `v7` of type `from`.
@@ -440,4 +441,61 @@ fn unrolled_turns_load_their_neighbours_together() {
     let count = |wanted: Op| ops.iter().filter(|op| **op == wanted).count();
     // One for four turns, one in the rest.
     assert_eq!(count(Op::ThreadgroupLoad), 2, "{ops:?}");
+}
+
+/// A way that ends in `unreachable` comes from nowhere to what follows: it has no values for it.
+#[test]
+fn ways_that_end_in_unreachable_are_taken_out() {
+    let text = "module \"m\"\n\
+        kernel \"k\" f0 {\n\
+            \"o\" buffer 0 param 0 space device read_write type \"uint\" size 4 align 4 noalias\n\
+            \"i\" builtin thread_position_in_grid type \"uint\"\n\
+        }\n\
+        function f0 \"k\" -> void {\n\
+        b0(v0: ptr.device):\n\
+            v1: i32 = call thread_position_in_grid()\n\
+            v2: i1 = icmp ult v1, i32 32\n\
+            v3: i1 = icmp ult v1, i32 4096\n\
+            branch v2, b1, b5(v1)\n\
+        b1:\n\
+            branch v3, b5(i32 7), b2\n\
+        b2:\n\
+            branch v2, b3, b4\n\
+        b3:\n\
+            store v0, v1 align 4\n\
+            unreachable\n\
+        b4:\n\
+            unreachable\n\
+        b5(v4: i32):\n\
+            v5: ptr.device = ptr_add nuw inbounds v0 + zext v1 * 4\n\
+            store v5, v4 align 4\n\
+            return\n\
+        }\n";
+    let module = assay_ssa::parse(text).expect("parses");
+    let lowered = assay_codegen::lower::lower(&module, "k", &Default::default()).expect("lowers");
+    assert_eq!(lowered.main.verify(), Ok(()));
+    let insts = || {
+        lowered
+            .main
+            .blocks
+            .iter()
+            .flat_map(|(_, block)| &block.insts)
+    };
+    let count = |wanted: Op| {
+        let is = |inst: &&Inst| matches!(inst.opcode, Opcode::Machine { op, .. } if op == wanted);
+        insts().filter(is).count()
+    };
+    assert_eq!(count(Op::DeviceStore), 1, "{}", lowered.main);
+    assert_eq!(count(Op::IfIcmp), 1, "{}", lowered.main);
+    match judge::judge(&module, "k", 1) {
+        Verdict::Same { finished, .. } if finished > 0 => {}
+        verdict => panic!("{verdict:?}"),
+    }
+    // A kernel that always ends there still has an end.
+    let text = text
+        .replace("b1:\n", "b1:\nunreachable\nb6:\n")
+        .replace("return\n", "unreachable\n");
+    let module = assay_ssa::parse(&text).expect("parses");
+    let lowered = assay_codegen::lower::lower(&module, "k", &Default::default()).expect("lowers");
+    assert_eq!(lowered.main.verify(), Ok(()));
 }
