@@ -35,11 +35,8 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// Nothing when there are fewer than two buffers to tell apart, or accesses are marked already.
+    /// Nothing when there are fewer than two buffers to tell apart, or accesses were marked by somebody else.
     fn new(kernel: &Kernel, function: &mut Function) -> Option<Self> {
-        if function.alias_sets().len() > 0 {
-            return None;
-        }
         let params = function.params(function.entry()?).to_vec();
         let apart: Vec<Value> = kernel
             .arguments
@@ -52,14 +49,44 @@ impl Buffers {
             return None;
         }
         let all = u64::MAX >> (u64::BITS - apart.len() as u32);
+        // Marked here before: what has become visible since is marked, too.
+        let is_own = function.alias_domains == [all]
+            && function.alias_sets().len() == apart.len()
+            && function
+                .alias_sets()
+                .all(|(_, set)| set.scopes.is_power_of_two() && set.noalias == all & !set.scopes);
+        if function.alias_sets().len() > 0 && !is_own {
+            return None;
+        }
         let mut sets = IdMap::new(None);
         for (bit, param) in apart.into_iter().enumerate() {
             let scopes = 1 << bit;
             let noalias = all & !scopes;
             sets[param] = Some(function.alias_set(AliasSet { scopes, noalias }));
         }
+        let buffers = Buffers { sets };
+        if is_own && !buffers.agree(function) {
+            return None;
+        }
         function.alias_domains = vec![all];
-        Some(Buffers { sets })
+        Some(buffers)
+    }
+
+    /// Returns true if accesses that are marked already have the set of their buffer.
+    fn agree(&self, function: &Function) -> bool {
+        let blocks = function.blocks().iter();
+        let mut insts = blocks.flat_map(|&block| function.insts(block));
+        insts.all(|&inst| {
+            let (ptr, alias) = match *function.inst(inst) {
+                InstData::Load { ptr, access }
+                | InstData::Store { ptr, access, .. }
+                | InstData::AtomicRmw { ptr, access, .. }
+                | InstData::AtomicCompareExchange { ptr, access, .. } => (ptr, access.alias),
+                _ => return true,
+            };
+            let own = argument(function, ptr).and_then(|param| self.sets[param]);
+            alias.is_none() || own.is_none() || alias == own
+        })
     }
 }
 

@@ -50,7 +50,7 @@ const MOST: u32 = 16;
 
 fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
     let (axis, factor) = parameters(step)?;
-    let source = independent::threads(candidate)?;
+    let source = independent::counting_threads(candidate)?;
     let read = positions::read(&source);
     if !read.contains(&(Builtin::ThreadPositionInGrid, axis)) {
         let why = format!(

@@ -95,6 +95,15 @@ impl Counted {
         }
     }
 
+    /// A variable that counts, as it is used behind the loop.
+    pub(super) fn leaves_as(&self, induction: &Induction) -> Value {
+        if self.tested_behind {
+            induction.next
+        } else {
+            induction.param
+        }
+    }
+
     /// What the test adds to the variable besides the step of a test behind the body.
     fn ahead(&self) -> i64 {
         let usual = if self.tested_behind {

@@ -1,6 +1,6 @@
 //! Kernels whose threads do not work together, and know only their position in the grid.
 
-use super::{Candidate, Refusal, RefusalKind, positions};
+use super::{Candidate, Refusal, RefusalKind, pointer_walk, positions};
 use assay_opt::remove_dead::remove_dead;
 use assay_ssa::{Builtin, Function, InstData, Space, ValueDef};
 
@@ -23,6 +23,14 @@ pub(super) fn threads(candidate: &Candidate) -> Result<Function, Refusal> {
             }
         }
     }
+    Ok(function)
+}
+
+/// The same for recipes that look at loops: pointers that walk are numbers of rounds.
+pub(super) fn counting_threads(candidate: &Candidate) -> Result<Function, Refusal> {
+    let mut function = threads(candidate)?;
+    pointer_walk::as_counters(candidate.declaration()?, &mut function);
+    remove_dead(&candidate.module, &mut function);
     Ok(function)
 }
 

@@ -43,6 +43,7 @@ mod landmarks;
 mod matrices;
 pub mod patch;
 mod persistent;
+mod pointer_walk;
 mod positions;
 mod reduction;
 mod refusal;

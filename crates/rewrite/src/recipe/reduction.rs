@@ -16,6 +16,18 @@ pub(super) struct Reduction {
     /// What is passed back.
     pub(super) next: Value,
     op: Op,
+    /// How a choice is made, where what is passed back is one.
+    choice: Option<Choice>,
+}
+
+/// A choice between what is there and something new.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Choice {
+    cond: Value,
+    /// The new number is taken where the condition is true.
+    when_true: bool,
+    /// A new number that is equal is taken, too.
+    takes_equal: bool,
 }
 
 /// The lanes of a simdgroup that share a loop: so many, so far apart.
@@ -56,6 +68,7 @@ struct Link {
     through: Value,
     /// How often the step uses it.
     uses: usize,
+    choice: Option<Choice>,
 }
 
 impl Reduction {
@@ -68,9 +81,9 @@ impl Reduction {
         if next == param || ty.lanes() > 4 || (ty.lanes() > 1 && !ty.is_float()) {
             return None;
         }
-        let init = *counted.passed(function, counted.preheader).get(place)?;
         let uses = inner_uses(function, counted);
         let mut op = None;
+        let mut choice = None;
         let mut value = next;
         // From what is passed back towards the parameter, along one kind of operation.
         for _ in 0..64 {
@@ -81,8 +94,11 @@ impl Reduction {
             if op.is_some_and(|op| op != link.op) {
                 return None;
             }
-            // A choice keeps what is there where the new number is NaN, as the builtin does, unless it begins with NaN.
-            if matches!(link.op, Op::Chosen(_)) && !is_number(function, init) {
+            // What follows the choice must be the choice alone. Who else looks at the comparison looks at what is reduced.
+            choice = link
+                .choice
+                .filter(|_| value == next && link.through == param);
+            if choice.is_none() && link.choice.is_some_and(|inner| uses(inner.cond) != 1) {
                 return None;
             }
             op = Some(link.op);
@@ -100,7 +116,41 @@ impl Reduction {
             param,
             next,
             op: op?,
+            choice,
         })
+    }
+
+    /// Returns true if a value is chosen together with this one: the place of the largest.
+    pub(super) fn leads(&self, function: &Function, next: Value, param: Value) -> bool {
+        let Some(choice) = self.choice else {
+            return false;
+        };
+        let Some(&InstData::Select { cond, args, .. }) = function.def_data(next) else {
+            return false;
+        };
+        cond == choice.cond && args[usize::from(choice.when_true)] == param
+    }
+
+    /// Returns true if nothing but the choice and so many others that follow it look at its comparison.
+    pub(super) fn is_watched_by(
+        &self,
+        function: &Function,
+        counted: &Counted,
+        followers: usize,
+    ) -> bool {
+        let uses = inner_uses(function, counted);
+        self.choice
+            .is_none_or(|choice| uses(choice.cond) == 1 + followers)
+    }
+
+    /// Returns true if the last of equals is taken, and not the first.
+    pub(super) fn takes_last(&self) -> bool {
+        self.choice.is_some_and(|choice| choice.takes_equal)
+    }
+
+    /// The condition at which the new value is taken, and whether it must hold.
+    pub(super) fn taken(&self) -> Option<(Value, bool)> {
+        self.choice.map(|choice| (choice.cond, choice.when_true))
     }
 
     /// Returns true if the order does not matter.
@@ -150,79 +200,99 @@ impl Reduction {
         part: Value,
         sharing: Sharing,
     ) -> Value {
-        let ty = function.ty(part);
-        if ty.lanes() > 1 {
-            let Some(element) = ty.element() else {
-                return part;
-            };
-            let elements: Vec<Value> = (0..u32::from(ty.lanes()))
-                .map(|lane| {
-                    let mut builder = Builder::new(function);
-                    builder.switch_to(block);
-                    let element = builder.extract_lane(part, lane);
-                    self.together(function, block, element, sharing)
-                })
-                .collect();
-            debug_assert_eq!(Type::vector(element, ty.lanes()), ty);
-            let mut builder = Builder::new(function);
-            builder.switch_to(block);
-            return builder.construct(ty, &elements);
-        }
-        if sharing != Sharing::SIMDGROUP {
-            return self.exchanged(function, block, part, sharing);
-        }
-        let call = match self.op {
-            Op::AddFloats => Builtin::SimdSum.call(),
-            Op::MultiplyFloats => Builtin::SimdProduct.call(),
-            Op::Add => Builtin::SimdSum.unsigned(),
-            Op::And => Builtin::SimdAnd.unsigned(),
-            Op::Or => Builtin::SimdOr.unsigned(),
-            Op::Xor => Builtin::SimdXor.unsigned(),
-            Op::Extreme(call) | Op::Chosen(call) => call,
-        };
-        let mut builder = Builder::new(function);
-        builder.switch_to(block);
-        builder.builtin(call, &[part], ty).unwrap_or(part)
+        together(self.op, function, block, part, sharing)
     }
+}
 
-    /// The parts of some lanes of a simdgroup, put together by exchanging them: every lane has the whole.
-    fn exchanged(
-        &self,
-        function: &mut Function,
-        block: Block,
-        part: Value,
-        sharing: Sharing,
-    ) -> Value {
-        let ty = function.ty(part);
+/// The least or the largest of the lanes' whole numbers without sign.
+pub(super) fn extreme(
+    function: &mut Function,
+    block: Block,
+    part: Value,
+    largest: bool,
+    sharing: Sharing,
+) -> Value {
+    let call = if largest {
+        Builtin::SimdMax
+    } else {
+        Builtin::SimdMin
+    };
+    together(Op::Extreme(call.unsigned()), function, block, part, sharing)
+}
+
+fn together(op: Op, function: &mut Function, block: Block, part: Value, sharing: Sharing) -> Value {
+    let ty = function.ty(part);
+    if ty.lanes() > 1 {
+        let Some(element) = ty.element() else {
+            return part;
+        };
+        let elements: Vec<Value> = (0..u32::from(ty.lanes()))
+            .map(|lane| {
+                let mut builder = Builder::new(function);
+                builder.switch_to(block);
+                let element = builder.extract_lane(part, lane);
+                together(op, function, block, element, sharing)
+            })
+            .collect();
+        debug_assert_eq!(Type::vector(element, ty.lanes()), ty);
         let mut builder = Builder::new(function);
         builder.switch_to(block);
-        let mut whole = part;
-        let mut distance = sharing.stride;
-        while distance < sharing.lanes * sharing.stride {
-            let mask = builder.constant(Type::scalar(Scalar::I16), u64::from(distance));
-            let call = Builtin::SimdShuffleXor.call();
-            let other = builder.builtin(call, &[whole, mask], ty).unwrap_or(whole);
-            let binary = match self.op {
-                Op::AddFloats => Some(BinaryOp::FAdd),
-                Op::MultiplyFloats => Some(BinaryOp::FMul),
-                Op::Add => Some(BinaryOp::Add),
-                Op::And => Some(BinaryOp::And),
-                Op::Or => Some(BinaryOp::Or),
-                Op::Xor => Some(BinaryOp::Xor),
-                Op::Extreme(_) | Op::Chosen(_) => None,
-            };
-            whole = match (binary, self.op) {
-                (Some(op), _) => builder.binary(op, whole, other, Flags::NONE),
-                (None, Op::Extreme(call) | Op::Chosen(call)) => {
-                    let own = of_two(call, ty);
-                    builder.builtin(own, &[whole, other], ty).unwrap_or(whole)
-                }
-                (None, _) => whole,
-            };
-            distance *= 2;
-        }
-        whole
+        return builder.construct(ty, &elements);
     }
+    if sharing != Sharing::SIMDGROUP {
+        return exchanged(op, function, block, part, sharing);
+    }
+    let call = match op {
+        Op::AddFloats => Builtin::SimdSum.call(),
+        Op::MultiplyFloats => Builtin::SimdProduct.call(),
+        Op::Add => Builtin::SimdSum.unsigned(),
+        Op::And => Builtin::SimdAnd.unsigned(),
+        Op::Or => Builtin::SimdOr.unsigned(),
+        Op::Xor => Builtin::SimdXor.unsigned(),
+        Op::Extreme(call) | Op::Chosen(call) => call,
+    };
+    let mut builder = Builder::new(function);
+    builder.switch_to(block);
+    builder.builtin(call, &[part], ty).unwrap_or(part)
+}
+
+/// The parts of some lanes of a simdgroup, put together by exchanging them: every lane has the whole.
+fn exchanged(
+    op: Op,
+    function: &mut Function,
+    block: Block,
+    part: Value,
+    sharing: Sharing,
+) -> Value {
+    let ty = function.ty(part);
+    let mut builder = Builder::new(function);
+    builder.switch_to(block);
+    let mut whole = part;
+    let mut distance = sharing.stride;
+    while distance < sharing.lanes * sharing.stride {
+        let mask = builder.constant(Type::scalar(Scalar::I16), u64::from(distance));
+        let call = Builtin::SimdShuffleXor.call();
+        let other = builder.builtin(call, &[whole, mask], ty).unwrap_or(whole);
+        let binary = match op {
+            Op::AddFloats => Some(BinaryOp::FAdd),
+            Op::MultiplyFloats => Some(BinaryOp::FMul),
+            Op::Add => Some(BinaryOp::Add),
+            Op::And => Some(BinaryOp::And),
+            Op::Or => Some(BinaryOp::Or),
+            Op::Xor => Some(BinaryOp::Xor),
+            Op::Extreme(_) | Op::Chosen(_) => None,
+        };
+        whole = match (binary, op) {
+            (Some(binary), _) => builder.binary(binary, whole, other, Flags::NONE),
+            (None, Op::Extreme(call) | Op::Chosen(call)) => {
+                let own = of_two(call, ty);
+                builder.builtin(own, &[whole, other], ty).unwrap_or(whole)
+            }
+            (None, _) => whole,
+        };
+        distance *= 2;
+    }
+    whole
 }
 
 /// The builtin of two numbers that the builtin of lanes applies.
@@ -253,20 +323,11 @@ fn one(function: &mut Function, ty: Type) -> Value {
     }
 }
 
-/// Returns true if a value is a constant, and not NaN.
-fn is_number(function: &Function, value: Value) -> bool {
-    let bits = function.const_splat(value);
-    let of = function.ty(value).element();
-    bits.is_some_and(|bits| match of {
-        Some(Scalar::F32) => !f32::from_bits(bits as u32).is_nan(),
-        Some(Scalar::F16) => bits & 0x7fff <= 0x7c00,
-        Some(Scalar::BF16) => bits & 0x7fff <= 0x7f80,
-        _ => false,
-    })
-}
-
 /// How often values are used inside a loop.
-fn inner_uses<'f>(function: &'f Function, counted: &'f Counted) -> impl Fn(Value) -> usize + 'f {
+pub(super) fn inner_uses<'f>(
+    function: &'f Function,
+    counted: &'f Counted,
+) -> impl Fn(Value) -> usize + 'f {
     move |value: Value| {
         let mut count = 0;
         for &block in &counted.found.blocks {
@@ -370,7 +431,7 @@ fn combined(
 /// A minimum or maximum by comparison and choice: `v > m ? v : m`.
 fn chosen(
     function: &Function,
-    cond: Value,
+    test: Value,
     arms: [Value; 2],
     carries: &dyn Fn(Value) -> bool,
 ) -> Option<Link> {
@@ -379,7 +440,7 @@ fn chosen(
         [false, true] => arms[1],
         _ => return None,
     };
-    let (op, through_when_true) = match *function.def_data(cond)? {
+    let (op, through_when_true, takes_equal) = match *function.def_data(test)? {
         InstData::FloatCompare { cond, args, .. } => {
             // `v <= m or NaN ? m : v` is `v > m ? v : m`.
             let [then, otherwise] = arms;
@@ -388,17 +449,19 @@ fn chosen(
                 FloatCond::Olt | FloatCond::Ole => Some(false),
                 _ => None,
             };
-            let (greater, then, otherwise) = match ordered(cond) {
-                Some(greater) => (greater, then, otherwise),
-                None => (ordered(cond.inverse())?, otherwise, then),
+            let (cond, then, otherwise) = match ordered(cond) {
+                Some(_) => (cond, then, otherwise),
+                None => (cond.inverse(), otherwise, then),
             };
+            let greater = ordered(cond)?;
+            let takes_equal = matches!(cond, FloatCond::Oge | FloatCond::Ole);
             let most = greater == is_first(args, then, otherwise)?;
             let lanes = if most {
                 Builtin::SimdMax
             } else {
                 Builtin::SimdMin
             };
-            (Op::Chosen(lanes.call()), then == through)
+            (Op::Chosen(lanes.call()), then == through, takes_equal)
         }
         InstData::IntCompare { cond, args, .. } => {
             let (greater, signed) = match cond {
@@ -419,7 +482,12 @@ fn chosen(
             } else {
                 lanes.unsigned()
             };
-            (Op::Extreme(call), false)
+            let equal = matches!(
+                cond,
+                IntCond::Uge | IntCond::Ule | IntCond::Sge | IntCond::Sle
+            );
+            // What is equal is taken where the condition is true, or where it is false.
+            (Op::Extreme(call), false, equal == (arms[1] == through))
         }
         _ => return None,
     };
@@ -428,6 +496,11 @@ fn chosen(
         op,
         through,
         uses: 2,
+        choice: Some(Choice {
+            cond: test,
+            when_true: arms[1] == through,
+            takes_equal,
+        }),
     })
 }
 
@@ -445,6 +518,7 @@ fn once(op: Op, through: Value) -> Link {
         op,
         through,
         uses: 1,
+        choice: None,
     }
 }
 

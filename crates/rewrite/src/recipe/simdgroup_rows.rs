@@ -8,8 +8,8 @@
 //!
 //! ## When it applies
 //! To kernels whose threads are independent (see `threadgroup`), with an innermost counted loop that reduces and reads
-//! consecutive memory: upwards or downwards, several elements a round, vectors, sums under a condition, maxima by
-//! comparison. Loops with other carried values are left as they are.
+//! consecutive memory: upwards or downwards, by numbers or by pointers, several elements a round, vectors, sums under a
+//! condition, maxima by comparison, and their places (argmax). Loops with other carried values are left as they are.
 //!
 //! ## When it hurts
 //! Rows shorter than 32 elements leave lanes idle. It pays where rows are long: threads that each walk along a row of
@@ -56,7 +56,7 @@ fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
     if rows == 0 || rows > 32 {
         return refuse(RefusalKind::Limit, "a threadgroup has 1 to 32 simdgroups");
     }
-    let mut function = independent::threads(candidate)?;
+    let mut function = independent::counting_threads(candidate)?;
     if positions::used_as_vector(&function) {
         return refuse(RefusalKind::Positions, "a position is used as a vector");
     }

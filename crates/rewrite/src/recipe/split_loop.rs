@@ -57,7 +57,7 @@ fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
     if !(2..=16).contains(&parts) || !parts.is_power_of_two() {
         return refuse(RefusalKind::Parameter, "the parts are 2, 4, 8 or 16");
     }
-    let mut function = independent::threads(candidate)?;
+    let mut function = independent::counting_threads(candidate)?;
     if positions::used_as_vector(&function) {
         return refuse(RefusalKind::Positions, "a position is used as a vector");
     }

@@ -2,10 +2,11 @@
 
 use super::counted::{Counted, stride};
 use super::edit::{branch, jump};
-use super::reduction::{Reduction, Sharing};
+use super::reduction::{Reduction, Sharing, extreme, inner_uses};
 use super::simdgroup_rows::{barrier, is_private};
 use assay_ssa::{
-    BinaryOp, Block, Builder, Flags, Function, IdMap, Inst, InstData, IntCond, Space, Type, Value,
+    BinaryOp, Block, Builder, Flags, FloatCond, Function, IdMap, Inst, InstData, IntCond, Space,
+    Type, Value,
 };
 
 /// Elements of a row that one round may read in several accesses.
@@ -17,8 +18,18 @@ pub(super) struct Plan {
     pub(super) counted: Counted,
     /// What it reduces.
     pub(super) reductions: Vec<Reduction>,
+    /// What is chosen together with a reduction.
+    followers: Vec<Follower>,
     /// It reads consecutive memory.
     pub(super) consecutive: bool,
+}
+
+/// A whole number that is taken where a new largest or smallest is, as its place.
+struct Follower {
+    param: Value,
+    next: Value,
+    /// Which reduction it follows.
+    leader: usize,
 }
 
 impl Plan {
@@ -26,16 +37,38 @@ impl Plan {
     pub(super) fn of(function: &Function, counted: Counted) -> Option<Plan> {
         let header = counted.found.header;
         let mut reductions = Vec::new();
+        let mut others = Vec::new();
         for &param in function.params(header) {
             let induction = counted.inductions.iter().any(|i| i.param == param);
             if !induction {
-                reductions.push(Reduction::of(function, &counted, param)?);
+                match Reduction::of(function, &counted, param) {
+                    Some(reduction) => reductions.push(reduction),
+                    None => others.push(param),
+                }
             }
+        }
+        let followers: Option<Vec<Follower>> = others
+            .into_iter()
+            .map(|param| Follower::of(function, &counted, param, &reductions))
+            .collect();
+        let followers = followers?;
+        let watched = |(at, reduction): (usize, &Reduction)| {
+            let others = followers.iter().filter(|follower| follower.leader == at);
+            reduction.is_watched_by(function, &counted, others.count())
+        };
+        if !reductions.iter().enumerate().all(watched) {
+            return None;
         }
         let leaves = leaving(function, &counted);
         let exits = |value: &Value| {
             let mut all = reductions.iter();
+            let mut chosen = followers.iter();
             all.any(|reduction| reduction.leaves_as(&counted) == *value)
+                || chosen.any(|follower| follower.leaves_as(&counted) == *value)
+                || counted
+                    .inductions
+                    .iter()
+                    .any(|i| counted.leaves_as(i) == *value)
         };
         if !leaves.iter().all(exits) {
             return None;
@@ -91,8 +124,17 @@ impl Plan {
         Some(Plan {
             counted,
             reductions,
+            followers,
             consecutive,
         })
+    }
+
+    /// Reductions that others follow.
+    fn leaders(&self) -> Vec<usize> {
+        let mut leaders: Vec<usize> = self.followers.iter().map(|f| f.leader).collect();
+        leaders.sort_unstable();
+        leaders.dedup();
+        leaders
     }
 
     /// Rewrites the loop: `for (k = lane; k < rounds; k += 32)`, where `lane` is a lane's number among those that share it.
@@ -123,6 +165,15 @@ impl Plan {
             barrier(function, pre);
         }
         let rounds = counted.rounds(function, pre);
+        // What counts has its last number behind the loop.
+        let leaves = leaving(function, counted);
+        let mut ends = Vec::new();
+        for induction in &counted.inductions {
+            let last = counted.leaves_as(induction);
+            if leaves.contains(&last) {
+                ends.push((last, at_round(function, pre, rounds, induction)));
+            }
+        }
         let ty = function.ty(counted.test.induction.param);
         let lane = widened(function, pre, lane, ty);
         // The new header: the round, and what is reduced.
@@ -137,6 +188,22 @@ impl Plan {
             parts.push(function.add_param(ask, function.ty(reduction.param)));
             start.push(reduction.start(function, pre, init, lane));
         }
+        let mut chosen = Vec::new();
+        for follower in &self.followers {
+            let place = params.iter().position(|&param| param == follower.param);
+            let Some(&init) = place.and_then(|place| given.get(place)) else {
+                continue;
+            };
+            chosen.push(function.add_param(ask, function.ty(follower.param)));
+            start.push(init);
+        }
+        let leaders = self.leaders();
+        let mut taken = Vec::new();
+        for &leader in &leaders {
+            let last = self.reductions[leader].takes_last();
+            taken.push(function.add_param(ask, Type::I32));
+            start.push(function.constant(Type::I32, never(last)));
+        }
         jump(function, pre, ask, &start);
         let (body, after) = (function.add_block(), function.add_block());
         let mut builder = Builder::new(function);
@@ -148,9 +215,11 @@ impl Plan {
         for (place, &param) in params.iter().enumerate() {
             let induction = counted.inductions.iter().find(|i| i.param == param);
             let part = self.reductions.iter().position(|r| r.param == param);
-            enter.push(match (induction, part) {
-                (_, Some(part)) => parts[part],
-                (Some(induction), _) => at_round(function, body, round, induction),
+            let choice = self.followers.iter().position(|f| f.param == param);
+            enter.push(match (induction, part, choice) {
+                (_, _, Some(choice)) => chosen[choice],
+                (_, Some(part), _) => parts[part],
+                (Some(induction), ..) => at_round(function, body, round, induction),
                 _ => given[place],
             });
         }
@@ -169,15 +238,44 @@ impl Plan {
             let place = params.iter().position(|&param| param == reduction.param);
             again.extend(place.and_then(|place| back.get(place).copied()));
         }
+        again.extend(self.followers.iter().map(|follower| follower.next));
+        for (&leader, &taken) in leaders.iter().zip(&taken) {
+            let reduction = &self.reductions[leader];
+            again.push(when_taken(function, latch, reduction, round, taken));
+        }
         if !counted.tested_behind {
             always_stay(function, counted, test);
         }
         jump(function, latch, ask, &again);
         // Behind the loop the parts are put together.
         let mut replacement = IdMap::with_len(None, function.num_values());
+        for (last, end) in ends {
+            replacement.set(last, Some(end));
+        }
         for (reduction, &part) in self.reductions.iter().zip(&parts) {
             let whole = reduction.together(function, after, part, sharing);
             replacement.set(reduction.leaves_as(counted), Some(whole));
+        }
+        for (&leader, &taken) in leaders.iter().zip(&taken) {
+            let reduction = &self.reductions[leader];
+            let whole = replacement[reduction.leaves_as(counted)].unwrap_or(parts[leader]);
+            let winner = winner(
+                function,
+                after,
+                [parts[leader], whole, taken],
+                reduction.takes_last(),
+                sharing,
+            );
+            for (follower, &own) in self.followers.iter().zip(&chosen) {
+                if follower.leader == leader {
+                    let nothing = function.constant(Type::I32, u64::from(u32::MAX));
+                    let mut builder = Builder::new(function);
+                    builder.switch_to(after);
+                    let offered = builder.select(winner, own, nothing, Flags::NONE);
+                    let whole = extreme(function, after, offered, false, sharing);
+                    replacement.set(follower.leaves_as(counted), Some(whole));
+                }
+            }
         }
         if shared && stores {
             barrier(function, after);
@@ -196,6 +294,98 @@ impl Plan {
             }
         }
     }
+}
+
+impl Follower {
+    /// How a parameter follows one of the reductions, if it does.
+    fn of(
+        function: &Function,
+        counted: &Counted,
+        param: Value,
+        reductions: &[Reduction],
+    ) -> Option<Follower> {
+        let header = counted.found.header;
+        let place = function.params(header).iter().position(|&p| p == param)?;
+        let next = *counted.passed(function, counted.latch).get(place)?;
+        let leader = reductions
+            .iter()
+            .position(|reduction| reduction.leads(function, next, param))?;
+        // The number of a round is a whole number of 32 bits, too.
+        let whole = [param, counted.test.induction.param];
+        let is_whole = whole.iter().all(|&value| function.ty(value) == Type::I32);
+        // Nothing but the choice looks at it while the loop runs.
+        let uses = inner_uses(function, counted);
+        let alone = uses(param) == 1 && uses(next) == 1;
+        (is_whole && alone).then_some(Follower {
+            param,
+            next,
+            leader,
+        })
+    }
+
+    /// The value that is used behind the loop.
+    fn leaves_as(&self, counted: &Counted) -> Value {
+        if counted.tested_behind {
+            self.next
+        } else {
+            self.param
+        }
+    }
+}
+
+/// What says that nothing was taken, in the order of rounds: the last, or the first if the last of equals counts.
+const fn never(last: bool) -> u64 {
+    if last { 0 } else { u32::MAX as u64 }
+}
+
+/// The round in which a lane took what it has; one more where the last of equals counts.
+fn when_taken(
+    function: &mut Function,
+    latch: Block,
+    reduction: &Reduction,
+    round: Value,
+    before: Value,
+) -> Value {
+    let Some((cond, when_true)) = reduction.taken() else {
+        return before;
+    };
+    let mut builder = Builder::new(function);
+    builder.switch_to(latch);
+    let mut now = round;
+    if reduction.takes_last() {
+        let one = builder.i32(1);
+        now = builder.binary(BinaryOp::Add, round, one, Flags::NONE);
+    }
+    let (then, otherwise) = if when_true {
+        (now, before)
+    } else {
+        (before, now)
+    };
+    builder.select(cond, then, otherwise, Flags::NONE)
+}
+
+/// Returns true in the lanes that took the best of all first, or last.
+fn winner(
+    function: &mut Function,
+    block: Block,
+    [part, whole, taken]: [Value; 3],
+    last: bool,
+    sharing: Sharing,
+) -> Value {
+    let nothing = function.constant(Type::I32, never(last));
+    let float = function.ty(part).is_float();
+    let mut builder = Builder::new(function);
+    builder.switch_to(block);
+    let best = if float {
+        builder.fcmp(FloatCond::Oeq, part, whole, Flags::NONE)
+    } else {
+        builder.icmp(IntCond::Eq, part, whole)
+    };
+    let own = builder.select(best, taken, nothing, Flags::NONE);
+    let first = extreme(function, block, own, last, sharing);
+    let mut builder = Builder::new(function);
+    builder.switch_to(block);
+    builder.icmp(IntCond::Eq, own, first)
 }
 
 /// The edge out of a loop: its target and arguments.

@@ -69,6 +69,43 @@ const CONTRACTION: &str = "    v7: i32 = mul v5, v6\n\
     \x20   store v21, v9 align 4 alias a0\n\
     \x20   return\n";
 
+/// Where a row is largest.
+const ARGMAX: &str = "    v11: i32 = mul v4, v6\n\
+    \x20   jump b1(i32 0, i32 0, f32 0xff800000)\n\
+    b1(v7: i32, v8: i32, v9: f32):\n\
+    \x20   v10: i1 = icmp ult v7, v6\n\
+    \x20   branch v10, b2, b3\n\
+    b2:\n\
+    \x20   v12: i32 = add v11, v7\n\
+    \x20   v13: ptr.device = ptr_add v1 + zext v12 * 4\n\
+    \x20   v14: f32 = load v13 align 4 alias a1\n\
+    \x20   v15: i1 = fcmp ogt v14, v9\n\
+    \x20   v16: f32 = select v15, v14, v9\n\
+    \x20   v17: i32 = select v15, v7, v8\n\
+    \x20   v18: i32 = add v7, i32 1\n\
+    \x20   jump b1(v18, v17, v16)\n\
+    b3:\n\
+    \x20   v19: ptr.device = ptr_add v0 + zext v4 * 4\n\
+    \x20   store v19, v8 align 4 alias a0\n\
+    \x20   return\n";
+
+/// The sum of a row, by a pointer that walks along it.
+const WALK: &str = "    v7: i32 = mul v4, v6\n\
+    \x20   v8: ptr.device = ptr_add v1 + zext v7 * 4\n\
+    \x20   v9: ptr.device = ptr_add v8 + zext v6 * 4\n\
+    \x20   v10: i1 = icmp eq v6, i32 0\n\
+    \x20   branch v10, b2(f32 0.0), b1(f32 0.0, v8)\n\
+    b1(v11: f32, v12: ptr.device):\n\
+    \x20   v13: f32 = load v12 align 4\n\
+    \x20   v14: f32 = fadd v11, v13\n\
+    \x20   v15: ptr.device = ptr_add v12 + 4\n\
+    \x20   v16: i1 = icmp eq v15, v9\n\
+    \x20   branch v16, b2(v14), b1(v14, v15)\n\
+    b2(v17: f32):\n\
+    \x20   v18: ptr.device = ptr_add v0 + zext v4 * 4\n\
+    \x20   store v18, v17 align 4 alias a0\n\
+    \x20   return\n";
+
 /// The Metal that steps make, with the new grid and threadgroup.
 fn rewritten(body: &str, steps: &str) -> Result<(String, String), super::Refusal> {
     let mut candidate = candidate(body);
@@ -137,6 +174,36 @@ fn a_special_version_stands_beside_the_general_one() {
 fn lanes_of_a_simdgroup_add_up_a_row() {
     let parts = ["simd_sum(", "+ 32u"];
     check(CONTRACTION, "simdgroup-rows:rows=4", "N * 32, M, 1", &parts);
+}
+
+#[test]
+fn the_place_of_the_largest_is_that_of_the_lane_that_found_it_first() {
+    let parts = ["simd_max(", "simd_min("];
+    check(ARGMAX, "simdgroup-rows:rows=4", "N * 32, M, 1", &parts);
+    // A place that the loop itself looks at is not taken along.
+    let looking = ARGMAX.replace("add v11, v7", "add v8, v7");
+    let refusal = rewritten(&looking, "simdgroup-rows:rows=4").expect_err("it is looked at");
+    assert_eq!(refusal.kind, RefusalKind::NothingToDo);
+    // How often a larger one was found depends on the order.
+    let counting = "v20: i32 = zext v15\n    v17: i32 = add v8, v20";
+    let counting = ARGMAX.replace("v17: i32 = select v15, v7, v8", counting);
+    let refusal = rewritten(&counting, "simdgroup-rows:rows=4").expect_err("it is counted");
+    assert_eq!(refusal.kind, RefusalKind::NothingToDo);
+}
+
+#[test]
+fn a_pointer_that_walks_is_a_number_of_rounds() {
+    let parts = ["simd_sum(", "+ 32u"];
+    check(WALK, "simdgroup-rows:rows=4", "N * 32, M, 1", &parts);
+    // One that stands still, or goes as far as what it reads says, is none.
+    for step in ["ptr_add v12 + 0", "ptr_add v12 + zext v19 * 4"] {
+        let body = WALK.replace("ptr_add v12 + 4", step).replace(
+            "v14: f32 = fadd v11, v13\n",
+            "v14: f32 = fadd v11, v13\n    v19: i32 = bitcast v13\n",
+        );
+        let refusal = rewritten(&body, "simdgroup-rows:rows=4").expect_err(step);
+        assert_eq!(refusal.kind, RefusalKind::NothingToDo, "{step}");
+    }
 }
 
 #[test]

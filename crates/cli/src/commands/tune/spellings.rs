@@ -36,6 +36,15 @@ const LOOPS: [&str; 12] = [
     "const uint last = n; for (uint c = 0; last > c; c++) { BODY }",
 ];
 
+/// Loops whose variable is a pointer.
+const WALKS: [&str; 5] = [
+    "for (device const float *p = from; p < from + n; p++) { float v = *p; BODY }",
+    "device const float *p = from; device const float *end = from + n; while (p != end) { float v = *p++; BODY }",
+    "device const float *p = from; for (uint left = n; left > 0; --left, ++p) { float v = *p; BODY }",
+    "device const float *p = from; for (uint k = 0; k < n; k++) { float v = *p; p += 1; BODY }",
+    "device const float *p = from; if (n > 0) { do { float v = *p; BODY ++p; } while (p < from + n); }",
+];
+
 /// What a round does with the element `v`; `s` is the result.
 const BODIES: [(&str, &str); 14] = [
     ("0.0f", "s += v;"),
@@ -84,7 +93,10 @@ fn spelling(seed: u64) -> String {
     let (start, body) = BODIES[pick(BODIES.len())];
     let (position, row, grid) = ROWS[pick(ROWS.len())];
     let round = format!("{} {body}", ELEMENTS[pick(ELEMENTS.len())]);
-    let text = LOOPS[pick(LOOPS.len())].replace("BODY", &round);
+    let text = match pick(LOOPS.len() + WALKS.len()) {
+        walk if walk >= LOOPS.len() => WALKS[walk - LOOPS.len()].replace("BODY", body),
+        counted => LOOPS[counted].replace("BODY", &round),
+    };
     format!(
         "#include <metal_stdlib>\nusing namespace metal;\n\
          // assay: launch k --size R=512 --size C=300 --grid {grid} --threadgroup 64 --buffer 0=random:f32:RxC \

@@ -44,7 +44,7 @@ pub(in super::super) struct Site {
 impl Site {
     /// The loop of a kernel whose threads are independent, or why there is none.
     pub(in super::super) fn of(candidate: &Candidate) -> Result<Site, Refusal> {
-        let function = independent::threads(candidate)?;
+        let function = independent::counting_threads(candidate)?;
         let refuse = |kind, why: &str| Err(Refusal::new(kind, why));
         if positions::used_as_vector(&function) {
             return refuse(RefusalKind::Positions, "a position is used as a vector");
