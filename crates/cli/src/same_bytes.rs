@@ -44,9 +44,19 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// Returns true for the kernels to tune that have the launch of the plain spelling of their pattern.
+fn has_the_launch_of_another(path: &Path) -> bool {
+    let spelled = path.parent().is_some_and(|it| it.ends_with("tuning/naive"));
+    let plain = path.to_string_lossy().ends_with(".plain.metal");
+    path.ends_with("tuning/expert") || (spelled && !plain)
+}
+
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().filter_map(Result::ok) {
         let path = entry.path();
+        if has_the_launch_of_another(&path) {
+            continue;
+        }
         if path.is_dir() {
             sources(&path, found);
         } else if path

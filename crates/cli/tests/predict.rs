@@ -257,7 +257,10 @@ fn renamed_variables_are_a_tie() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let tiled = root.join(example("matmul_tiled"));
-    let text = std::fs::read_to_string(&tiled).expect("the example");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(&tiled);
+    let text = std::fs::read_to_string(source).expect("the example");
     let other = folder.path().join("other.metal");
     std::fs::write(&other, text.replace("acc", "total").replace("sa[", "left[")).expect("written");
     let (tiled, other) = (tiled.display().to_string(), other.display().to_string());
@@ -330,7 +333,10 @@ fn a_changed_copy_gets_the_launch_of_its_original() {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("copy.metal");
     let tiled = example("matmul_tiled");
-    let text = std::fs::read_to_string(&tiled).expect("the example");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(&tiled);
+    let text = std::fs::read_to_string(source).expect("the example");
     let bare: Vec<&str> = text
         .lines()
         .filter(|line| !line.contains("assay: launch"))

@@ -64,11 +64,6 @@ const SCREENS: &[(&str, &str, bool)] = &[
     ("rewrite-list", "rewrite examples/naive/matmul.metal", true),
     ("launch", "launch examples/kernels/softmax.metal", true),
     (
-        "profile-all",
-        "profile examples/faults/races.metal --all",
-        true,
-    ),
-    (
         "rewrite",
         "rewrite examples/naive/matmul.metal --recipe matrices:m=32,n=32,k=16",
         true,

@@ -26,7 +26,7 @@ use assay_ssa::{
 /// Unrolls loops with a number in their hint, inner ones first; run again for those around them.
 pub fn unroll_partly(_: &Module, function: &mut Function) -> bool {
     let hinted = |&block: &Block| turns(function.block(block).loop_hint).is_some();
-    if !function.blocks().iter().any(|block| hinted(block)) {
+    if !function.blocks().iter().any(hinted) {
         return false;
     }
     let cfg = Cfg::new(function);
