@@ -64,6 +64,16 @@ const SCREENS: &[(&str, &str, bool)] = &[
     ("rewrite-list", "rewrite examples/naive/matmul.metal", true),
     ("launch", "launch examples/kernels/softmax.metal", true),
     (
+        "run-check",
+        "run examples/faults/races.metal -f lost_update --check",
+        true,
+    ),
+    (
+        "profile-all",
+        "profile examples/faults/races.metal --all --keep-going",
+        false,
+    ),
+    (
         "rewrite",
         "rewrite examples/naive/matmul.metal --recipe matrices:m=32,n=32,k=16",
         true,

@@ -312,7 +312,8 @@ impl Report {
             text += "values happened to be equal: check with other inputs too, such as --buffer I=random:… in place of zeros\n";
         }
         if self.checked.is_some() && self.plain {
-            text += "known of this launch only: its geometry is plain numbers, not sizes named with --size\n";
+            text +=
+                "known of this launch only: its geometry is numbers, not sizes named with --size\n";
         }
         if let Some(counts) = &self.counts {
             text += &counts.text(view);

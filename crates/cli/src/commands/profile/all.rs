@@ -17,6 +17,7 @@ use assay_profile::{Options, Origin, Profile, number};
 use assay_report::envelope::Envelope;
 use assay_report::style::{Painter, Role};
 use assay_report::table::fitted;
+use assay_report::wrap::{fold, hanging};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -169,11 +170,11 @@ impl Row {
     fn text(&self, width: usize, painter: Painter) -> String {
         let Some(costs) = &self.costs else {
             let reason = self.refused.as_ref().map_or("", |refused| &refused.reason);
-            let line = format!("{:>6} {:>60}  {}", "–", fitted(reason, 60), self.kernel);
+            let line = format!("{:>6} {:>56}  {}", "–", fitted(reason, 56), self.kernel);
             return fitted(&line, width);
         };
         let figures = format!(
-            "{:>6} {:>5} {:>7} {:>7} {:>7} {:>10}  ",
+            "{:>6} {:>4} {:>7} {:>7} {:>6} {:>8}  ",
             costs.instructions,
             costs.half_registers,
             costs.threads,
@@ -185,7 +186,10 @@ impl Row {
                 number(costs.cycles)
             ),
         );
-        let verdict = format!("{:<18}  ", costs.verdict.unwrap_or("no verdict"));
+        let verdict = costs.verdict.unwrap_or("no verdict");
+        // What stands behind a comma is a condition, which the summary has.
+        let verdict = verdict.split(',').next().unwrap_or(verdict);
+        let verdict = format!("{verdict:<17}  ");
         let left = width.saturating_sub(figures.chars().count() + verdict.chars().count());
         let role = match costs.spilled_bytes {
             0 => Role::Figure,
@@ -199,7 +203,7 @@ impl Row {
     }
 }
 
-const HEADING: &str = " insns  regs threads spilled  arrays     cycles  limited by          kernel";
+const HEADING: &str = " insns regs threads spilled arrays   cycles  limited by         kernel";
 
 impl Summary {
     fn add(&mut self, row: &Row) {
@@ -217,16 +221,18 @@ impl Summary {
         }
     }
 
-    fn text(&self) -> String {
-        let mut text = format!(
-            "\n{} of {} kernels profiled for {}, costs {}; cycles are modelled, of one simdgroup alone\n",
+    fn text(&self, width: usize) -> String {
+        let heading = format!(
+            "{} of {} kernels profiled for {}, costs {}; cycles are modelled, of one simdgroup alone",
             self.profiled, self.kernels, self.chip, self.cost_model
         );
+        let mut text = fold(&format!("\n{heading}\n"), width);
         if let Some(sentence) = self.origin.sentence() {
-            text += &format!("{sentence}\n");
+            text += &fold(&format!("{sentence}\n"), width);
         }
         let mut line = |count: usize, words: &str| {
             if count > 0 {
+                let words = hanging(words, width, 9, 9).join("\n         ");
                 text += &format!("{count:>7}  {words}\n");
             }
         };
@@ -310,7 +316,7 @@ impl Sheet<'_> {
             }
             _ => {
                 self.dearest()?;
-                write!(self.output, "{}", self.summary.text())?;
+                write!(self.output, "{}", self.summary.text(self.context.width))?;
             }
         }
         self.output.finish()?;
