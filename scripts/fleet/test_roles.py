@@ -189,7 +189,7 @@ def test_answers_of_others_are_not_believed(tmp_path):
 def test_what_others_have_planted_is_not_known(tmp_path):
     server = Nats(tmp_path / "server", pools="cpu,m2", submitters="alice", workers="w1:cpu,w2:m2").start()
     worker = Worker(server, "w1", tmp_path).ready()
-    words = ["bench", "relu", "--quick", "--no-time", "--dtype", "f32", "--format", "json", *server.fleet("alice"), "--chips", "cpu", "--no-save"]
+    words = ["bench", "relu", "--quick", "--no-time", "--dtype", "f32", "--format", "json", *server.fleet("alice"), "--pools", "cpu", "--no-save"]
     try:
         first = json.loads(assay(*words, check=0).stdout)["answers"][0]
         again = json.loads(assay(*words, check=0).stdout)["answers"][0]
@@ -228,7 +228,7 @@ def test_workers_in_the_wrong_place_end_with_the_reason(tmp_path):
         ended = assay("fleet", "worker", "--server", server.url, "--key", lonely, "--pool", "cpu")
         assert ended.returncode == 2 and "--allow-unsigned" in ended.stderr, ended.stderr
         # A pool without workers is named at once.
-        waiting = in_background("bench", "relu", "--quick", "--no-time", *server.fleet("alice"), "--chips", "m2", "--no-save")
+        waiting = in_background("bench", "relu", "--quick", "--no-time", *server.fleet("alice"), "--pools", "m2", "--no-save")
         start = time.monotonic()
         line = waiting.stderr.readline()
         assert "no worker of pool m2" in line and time.monotonic() - start < 5, line

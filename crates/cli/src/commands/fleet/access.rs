@@ -45,15 +45,8 @@ pub(crate) struct FleetArgs {
     pub(crate) fleet: Option<String>,
 
     /// Pools to run it in, one job each: m1,m2,m4 [default: all that the server has]
-    #[arg(
-        long,
-        value_name = "CHIPS",
-        value_delimiter = ',',
-        requires = "fleet",
-        id = "fleet-chips",
-        alias = "pools"
-    )]
-    pub(crate) chips: Vec<String>,
+    #[arg(long, value_name = "POOLS", value_delimiter = ',', requires = "fleet")]
+    pub(crate) pools: Vec<String>,
 
     /// Ask workers even if the answer is known from the same question
     #[arg(long, requires = "fleet")]

@@ -34,7 +34,7 @@ Examples:
   assay fleet init fleet --pools m2,m4 --submitters alice,bob --workers mini-m2:m2,studio-m4:m4
   assay fleet setup --server nats://127.0.0.1:4222 --key fleet/admin.nk --pools m2,m4
   assay fleet worker --server nats://macs.example:4222 --key mini-m2.nk --pool m2 --device metal
-  assay bench softmax --fleet nats://macs.example:4222 --key alice.nk --chips m2,m4
+  assay bench softmax --fleet nats://macs.example:4222 --key alice.nk --pools m2,m4
   assay fleet top --server nats://macs.example:4222 --key alice.nk
 
 Environment:

@@ -42,14 +42,14 @@ impl Session {
         context: &Context,
     ) -> Result<Vec<String>, Failure> {
         let known = self.runtime.block_on(self.fleet.pools()).map_err(failure)?;
-        if let Some(pool) = args.chips.iter().find(|pool| !known.contains(pool)) {
+        if let Some(pool) = args.pools.iter().find(|pool| !known.contains(pool)) {
             return Err(Failure::usage(format!("the server has no pool {pool}"))
                 .advice(format!("it has {}", known.join(", "))));
         }
-        let pools = if args.chips.is_empty() {
+        let pools = if args.pools.is_empty() {
             known
         } else {
-            args.chips.clone()
+            args.pools.clone()
         };
         if pools.is_empty() {
             return Err(failure(assay_fleet::Error::NotSetUp("pool".to_owned())));
