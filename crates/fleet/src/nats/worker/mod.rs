@@ -141,6 +141,8 @@ impl<R: Runner> Worker<R> {
         let mut cancels = subscribe(cancels).await?;
         self.announce(true).await;
         if let Some(why) = self.fleet.refused().await {
+            // What it may say of itself has been kept: nobody shall wait for this worker.
+            self.leave().await;
             return Err(Error::Role {
                 user: self.fleet.user.clone(),
                 pool: self.options.pool.clone(),
