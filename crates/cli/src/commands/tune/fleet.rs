@@ -46,12 +46,6 @@ impl<'a, W: Workbench> Fleet<'a, W> {
             return Err(Failure::usage("a search waits for its answers")
                 .advice("leave --detach out; Ctrl-C ends the search, and --resume continues it"));
         }
-        if !args.chips.is_empty() {
-            return Err(
-                Failure::usage("workers predict for one chip, and --chips names several")
-                    .advice("--chip m2 names one; --pools names the workers"),
-            );
-        }
         let words = context.line.iter().position(|word| word == "tune");
         let words = words.and_then(|place| context.line.get(place + 1..));
         let line = Line::read("tune", words.unwrap_or_default())?;

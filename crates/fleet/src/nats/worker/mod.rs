@@ -141,7 +141,7 @@ impl<R: Runner> Worker<R> {
         let mut cancels = subscribe(cancels).await?;
         self.announce(true).await;
         if let Some(why) = self.fleet.refused().await {
-            // What it may say of itself has been kept: nobody shall wait for this worker.
+            // Its own entry was written: without it, submitters are told that the pool has no worker.
             self.leave().await;
             return Err(Error::Role {
                 user: self.fleet.user.clone(),
