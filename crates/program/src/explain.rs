@@ -31,6 +31,7 @@ pub(crate) fn explain(
     let (converted, converting_ms) = converting.fold((0, 0.0), |(count, ms), kernel| {
         (count + kernel.dispatches, ms + kernel.total_ms)
     });
+    let [read_bytes, written_bytes] = bytes(run);
     Program {
         basis: "modelled".to_owned(),
         chip: run.target.chip.title.to_owned(),
@@ -41,8 +42,8 @@ pub(crate) fn explain(
         copies_ms: copy_us / 1e3,
         overhead_ms: run.overhead_us / 1e3,
         dispatches: recorded.dispatches().count() as u64,
-        read_bytes: bytes(run, 0),
-        written_bytes: bytes(run, 1),
+        read_bytes,
+        written_bytes,
         launches: recorded.launches.len() as u64,
         executed: recorded.process.executed,
         chips: all
@@ -74,16 +75,18 @@ fn copied(slot: &crate::Slot) -> Option<u64> {
     }
 }
 
-/// Bytes that all dispatches and copies read (0) or write (1): each once within a dispatch.
-fn bytes(run: &Run, which: usize) -> u64 {
+/// Bytes that all dispatches and copies read, and that they write: each once within a dispatch.
+fn bytes(run: &Run) -> [u64; 2] {
     let of_slot = |slot: &crate::Slot| match slot.kind {
-        SlotKind::Copy(bytes) => bytes as f64,
+        SlotKind::Copy(bytes) => [bytes as f64; 2],
         SlotKind::Dispatch(launch) => {
             let price = run.prices.get(launch as usize).and_then(Option::as_ref);
-            price.map_or(0.0, |price| price.bytes[which])
+            price.map_or([0.0; 2], |price| price.bytes)
         }
     };
-    run.slots.iter().map(of_slot).sum::<f64>().round() as u64
+    let add = |all: [f64; 2], one: [f64; 2]| [all[0] + one[0], all[1] + one[1]];
+    let both = run.slots.iter().map(of_slot).fold([0.0; 2], add);
+    both.map(|bytes| bytes.round() as u64)
 }
 
 /// Returns true if a kernel's name says that it copies or converts.

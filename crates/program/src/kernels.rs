@@ -8,7 +8,7 @@ use assay_engine::{Phases, Workspace};
 use assay_front::{Bytes, GivenConstant, Library, Source, SourceOptions};
 use assay_launch::fill::Fill;
 use assay_predict::{Argument, Dispatch, Execution, Memory, Sampling, sample};
-use assay_recording::{Contents, Extent, Form, LARGEST_LIBRARY, content_hash};
+use assay_recording::{Constant, Contents, Extent, Form, LARGEST_LIBRARY, content_hash};
 use assay_ssa::ArgumentAccess;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -133,9 +133,7 @@ fn codes(
             let kernel = library
                 .kernel(&pipeline.function)
                 .map_err(|error| error.to_string())?;
-            let constants: Option<Vec<GivenConstant>> =
-                pipeline.constants.iter().map(constant).collect();
-            let constants = constants.ok_or("a function constant has a type that nobody knows")?;
+            let constants = given(&pipeline.constants)?;
             let generator = Generator {
                 constants: &constants,
                 isa: assay_engine::Settings::default().isa,
@@ -149,7 +147,13 @@ fn codes(
     pipelines.par_iter().map(one).collect()
 }
 
-pub(crate) fn constant(one: &assay_recording::Constant) -> Option<GivenConstant> {
+/// Recorded values of function constants, as they are given to a kernel.
+pub(crate) fn given(constants: &[Constant]) -> Result<Vec<GivenConstant>, String> {
+    let known: Option<Vec<GivenConstant>> = constants.iter().map(constant).collect();
+    known.ok_or_else(|| "a function constant has an unknown type".to_owned())
+}
+
+fn constant(one: &Constant) -> Option<GivenConstant> {
     let zeros = vec!["0"; one.elements.len().max(1)].join(",");
     let mut given: GivenConstant = format!("{}={}:{zeros}", one.key, one.kind).parse().ok()?;
     given.elements.clone_from(&one.elements);

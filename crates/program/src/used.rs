@@ -4,7 +4,7 @@
 //! are valid. A buffer is as long as it was from the offset on that was bound. Of a large one, a pool of tensors, only what lies before
 //! the next offset that the program ever binds counts.
 
-use crate::kernels::constant;
+use crate::kernels::given;
 use crate::recorded::{Given, Recorded};
 use crate::simulate::{Run, SlotKind};
 use assay_front::GivenConstant;
@@ -145,9 +145,7 @@ impl Used {
     /// Values of the pipeline's function constants.
     pub fn constants(&self, recorded: &Recorded) -> Result<Vec<GivenConstant>, String> {
         let pipeline = recorded.pipelines.get(self.pipeline as usize);
-        let constants = pipeline.map_or(&[][..], |pipeline| &pipeline.constants);
-        let known: Option<Vec<GivenConstant>> = constants.iter().map(constant).collect();
-        known.ok_or_else(|| "a function constant has a type that nobody knows".to_owned())
+        pipeline.map_or(Ok(Vec::new()), |pipeline| given(&pipeline.constants))
     }
 
     /// The launches as one, for a kernel with these arguments. Buffers whose contents decide nothing are random; those of the second

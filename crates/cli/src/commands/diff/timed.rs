@@ -46,17 +46,15 @@ pub(super) fn compared(
         (None, None) => guessed(before, after, args, context)?,
         written => written,
     };
-    let (old, new) = match launches {
+    let both = match launches {
         (None, None) => return Ok(None),
-        (Some(old), Some(new)) => (old, new),
-        (Some(old), None) => match fitted(&old, before, after, args, context) {
-            Ok(new) => (old, new),
-            Err(missing) => return Ok(Some(Err(missing))),
-        },
-        (None, Some(new)) => match fitted(&new, after, before, args, context) {
-            Ok(old) => (old, new),
-            Err(missing) => return Ok(Some(Err(missing))),
-        },
+        (Some(old), Some(new)) => Ok((old, new)),
+        (Some(old), None) => fitted(&old, before, after, args, context).map(|new| (old, new)),
+        (None, Some(new)) => fitted(&new, after, before, args, context).map(|old| (old, new)),
+    };
+    let (old, new) = match both {
+        Ok(both) => both,
+        Err(missing) => return Ok(Some(Err(missing))),
     };
     let by_flags = old.is_by_flags() || new.is_by_flags();
     let both = predicted(before, &old, target, args)
