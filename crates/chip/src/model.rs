@@ -47,7 +47,7 @@ fn parse(row: [&'static str; 8]) -> Option<(&'static str, ModelConstant)> {
 }
 
 /// The constants for a chip: of each name the row with the narrowest scope. A family takes what families before it have
-/// rows for: what nobody measured on it is more like the generation before than like the first one.
+/// rows for: an unmeasured constant is closer to that of the generation before than to that of the first.
 ///
 /// ```
 /// use assay_chip::{Chip, model_constants};

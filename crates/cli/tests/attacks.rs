@@ -6,10 +6,10 @@
 //! not confined. Doors share what starts slowly; `ASSAY_ALL_ATTACKS=1` tries every attack at every door, both ways.
 #![cfg(unix)]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 const ATTACKS: &str = include_str!("../../msl/tests/attacks/attacks.txt");
 
@@ -178,16 +178,7 @@ fn by_standard_input(machine: Machine, one_of: usize) {
     let Some(world) = World::new(machine) else {
         return;
     };
-    let mut server = world.assay();
-    server.args(["mcp", "--root"]).arg(world.base().join("in"));
-    let server = server
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut server = Running(server.expect("a server"));
-    let mut input = server.0.stdin.take().expect("its input");
-    let mut output = BufReader::new(server.0.stdout.take().expect("its output")).lines();
+    let (_server, mut input, mut output) = world.agents();
     let attacks = world.attacks(&ALL, one_of);
     let mut messages = vec![INITIALIZE.to_owned(), INITIALIZED.to_owned()];
     messages.extend(
@@ -300,6 +291,21 @@ const DEFINES: [&str; 5] = [
 ];
 
 impl World {
+    /// A server of agents over standard input, with both its ends.
+    fn agents(&self) -> (Running, ChildStdin, Lines<BufReader<ChildStdout>>) {
+        let mut server = self.assay();
+        server.args(["mcp", "--root"]).arg(self.base().join("in"));
+        let server = server
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut server = Running(server.expect("a server"));
+        let input = server.0.stdin.take().expect("its input");
+        let output = BufReader::new(server.0.stdout.take().expect("its output")).lines();
+        (server, input, output)
+    }
+
     /// [`DEFINES`], with a file of arguments that make a kernel compile which does not alone.
     fn defines(&self) -> Vec<String> {
         let inside = self.base().join("in").display().to_string();
@@ -318,16 +324,7 @@ fn macros_of_agents_are_nothing_else() {
         let Some(world) = World::new(machine) else {
             return;
         };
-        let mut server = world.assay();
-        server.args(["mcp", "--root"]).arg(world.base().join("in"));
-        let server = server
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let mut server = Running(server.expect("a server"));
-        let mut input = server.0.stdin.take().expect("its input");
-        let mut output = BufReader::new(server.0.stdout.take().expect("its output")).lines();
+        let (_server, mut input, mut output) = world.agents();
         let mut answer = |message: &str, id: u64| {
             writeln!(input, "{message}").expect("written");
             loop {

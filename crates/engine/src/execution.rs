@@ -28,7 +28,7 @@ pub struct Pass {
     pub sampled: Option<Sampled>,
     /// How often it runs.
     pub times: u32,
-    /// Nobody said how large the grid is: it is a guess, of sizes that are quickly executed.
+    /// The grid is a guess, of sizes that are quickly executed.
     pub guessed: bool,
 }
 

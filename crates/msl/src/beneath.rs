@@ -357,7 +357,7 @@ mod tests {
             root.join("folder/missing/k.metal"),
             root.join("nowhere"),
             root.join("nowhere/k.metal"),
-            "/root/secret".into(),
+            "/srv/secret".into(),
             "/proc/self/environ".into(),
             "/dev/zero".into(),
         ] {
