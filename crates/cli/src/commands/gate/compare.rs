@@ -1,13 +1,12 @@
 //! This tree beside what it is compared with.
 
 use super::evaluate::{Evaluator, Overrides, costs_chip};
-use super::execute::{Limits, Ran, Subject};
+use super::explain::KnownLibraries;
 use super::git::Repository;
 use super::git::{self, Base};
 use super::plan::{Plan, Side};
 use super::tree::{self, Tree};
-use super::trials::Trials;
-use super::{Found, kernel, store, targets};
+use super::{Found, store, targets};
 use crate::failure::Failure;
 use assay_gate::{
     Against, Baseline, Config, ConfigurationChange, Contents, Judge, Kernel, Place, Report,
@@ -235,7 +234,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// What finds out about kernels under a configuration.
-    fn evaluator<'e>(
+    pub(super) fn evaluator<'e>(
         &'e self,
         config: &'e Config,
         overrides: &'e Overrides,
@@ -319,13 +318,14 @@ impl<'a> Comparison<'a> {
         };
         judgement.texts = Some((&old, &new));
         let explained = AtomicUsize::new(0);
+        let known = KnownLibraries::default();
         let explain = |[before, after]: [(&Kernel, &RunResult, &Contents); 2], decides: bool| {
             let count = explained.fetch_add(1, Ordering::Relaxed);
             if count >= MOST_EXPLAINED && !decides {
                 return None;
             }
-            let old = self.again((&there.tree, own, &plan.base), before.0, before.1)?;
-            let new = self.again((&self.here, config, &plan.head), after.0, after.1)?;
+            let old = self.again((&there.tree, own, &plan.base), before, &known)?;
+            let new = self.again((&self.here, config, &plan.head), after, &known)?;
             new.difference(after.2.index, &old, before.2.index)
         };
         judgement.explain = Some(&explain);
@@ -478,37 +478,6 @@ impl<'a> Comparison<'a> {
                 self.found.name
             )
         })
-    }
-
-    /// Runs a kernel once more, for its bytes.
-    fn again(
-        &self,
-        (tree, config, overrides): (&Tree, &Config, &Overrides),
-        of: &Kernel,
-        run: &RunResult,
-    ) -> Option<Ran> {
-        let evaluator = self.evaluator(config, overrides, &|| {}).ok()?;
-        let group = config.group(&of.file, &of.function)?;
-        let unit = evaluator.unit(tree, &of.file, group).ok()?;
-        let library = evaluator.compile(&unit, false).ok()?.ok()?;
-        let all = evaluator.launches(&unit, &of.function).ok()?;
-        let (number, launch) = all.into_iter().find(|(number, _)| *number == run.launch)?;
-        let constants = kernel::constants(group).ok()?;
-        let subject = Subject {
-            library: &library,
-            function: &of.function,
-            constants: &constants,
-            limits: Limits::of(config),
-        };
-        if !run.trial.is_empty() {
-            let mut trials = Trials::new(subject, None, (tree, number)).ok()?;
-            return trials.named(&launch.run, &run.trial);
-        }
-        let cases = launch.run.cases().ok()?;
-        let case = cases
-            .iter()
-            .find(|case| assay_launch::describe(case) == run.sizes)?;
-        subject.run(&launch.run, case, tree).ok()
     }
 }
 

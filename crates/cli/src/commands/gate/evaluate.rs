@@ -61,6 +61,13 @@ pub(super) struct Unit<'a> {
     pub(super) text: String,
 }
 
+impl Unit<'_> {
+    /// What two units that compile alike share.
+    pub(super) fn identity(&self) -> String {
+        format!("{:?}", (&self.path, &self.options))
+    }
+}
+
 impl Evaluator<'_> {
     /// The tree that programs are taken from.
     pub(super) fn programs(&self) -> &Tree {

@@ -6,6 +6,7 @@ mod evaluate;
 #[cfg(test)]
 pub(crate) use execute::starts;
 mod execute;
+mod explain;
 mod git;
 mod guess;
 mod init;
