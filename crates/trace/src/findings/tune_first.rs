@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 100.0 * first.of_roof.unwrap_or(0.0),
                 first.limited_by
             ),
-            "tune this kernel first: assay profile and assay predict say what holds it up",
+            "tune this kernel first, on the launches of this recording: assay tune --program RECORDING -f KERNEL",
             "high",
         ),
         format!(

@@ -5,7 +5,8 @@ use crate::analysis::document::{Finding, Severity};
 
 rule! {
     /// ## What it does
-    /// Reports GPU work that carries only the labels Metal makes up (`Compute Command 0`).
+    /// Reports GPU work that carries only the labels Metal makes up (`Compute Command 0`). Recordings of programs have the names of
+    /// kernels, and need none.
     ///
     /// ## Why it matters
     /// Without labels a report cannot say which operation the time belongs to.
@@ -19,6 +20,9 @@ rule! {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let analysis = facts.analysis;
+    if analysis.program.is_some() {
+        return None;
+    }
     let unlabelled: f64 = analysis
         .labels
         .iter()
