@@ -251,8 +251,12 @@ impl Table {
                 )
             })
             .collect();
-        if self.break_headings(&mut block, room, cells) || self.shrink(&mut block, room, READABLE) {
+        if self.break_headings(&mut block, room, cells) {
             return vec![block];
+        }
+        let mut cut = block.clone();
+        if self.shrink(&mut cut, room, READABLE) {
+            return vec![cut];
         }
         self.fold(&block, room)
     }
