@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A whole program recorded on Linux and its GPU time modelled: an Objective-C program that computes a chain of operations as four kernels
-# and as one. Prints the reports; fails where they lack what they must say. Exit 3 without a clang.
+# Whole programs recorded on Linux and their GPU time modelled: an Objective-C program that computes a chain of operations as four kernels
+# and as one, and layers on candle. Prints the reports; fails where they lack what they must say, and where the chapter on candle
+# shows something else. Exit 3 without a clang or a package registry.
 # Usage: scripts/programs.sh [PROFILE]   (release by default)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,7 +18,7 @@ done
 [ -n "$compiler" ] || { echo "programs.sh: no clang; scripts/setup.sh installs one" >&2; exit 3; }
 
 cargo build --profile "$profile" --quiet -p assay-metal -p assay-metal-api
-assay=$PWD/$folder/assay
+assay=$(cd "$folder" && pwd)/assay
 "$compiler" "@$("$assay" metal sdk)/flags" -fobjc-arc -O1 crates/metal/tests/programs/fusion.m -o "$out/fusion" -lobjc
 
 # A report must have a line that matches.
@@ -47,4 +48,17 @@ must "$out/eager.html" 'modelled'
 # What was executed while it was recorded is recorded alike.
 "$assay" trace record --chip m2 --keep "$out/run.recording" -- "$out/fusion" fused > "$out/run.txt"
 must "$out/run.txt" '64 .*2 different launches'
+
+# The guide's chapter on candle, line by line.
+layers=crates/metal/examples/candle
+candle=$(mkdir -p "$out/candle" && cd "$out/candle" && pwd)
+export PATH=$(dirname "$assay"):$candle/debug:$PATH ASSAY_CLANG=$compiler
+cargo fetch --quiet --locked --target "$(rustc -vV | sed -n 's/^host: //p')" --manifest-path $layers/Cargo.toml || { echo "programs.sh: the crate registry cannot be reached" >&2; exit 3; }
+CARGO_TARGET_DIR=$candle assay metal run -- \
+  cargo --config "$(assay metal sdk)/cargo.toml" build --quiet --locked --manifest-path $layers/Cargo.toml
+for kind in plain fused; do
+  rm -f "$candle/$kind.recording"
+  assay metal run --record "$candle/$kind.recording" -- layers "$kind" 4
+done
+python3 scripts/chapter.py docs/guide/slow-candle-model.md "$candle"
 echo "programs.sh: as expected"

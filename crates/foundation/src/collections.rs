@@ -157,6 +157,12 @@ class! {
     - "count" "Q@:" (this) -> usize { this.read().len() }
     - "objectAtIndex:" "@@:Q" (this, index: usize) -> Id { at(this.id, &this, index) }
     - "objectAtIndexedSubscript:" "@@:Q" (this, index: usize) -> Id { at(this.id, &this, index) }
+    - "getObjects:" "v@:^@" (this, into: *mut Id) {
+        for (at, object) in this.read().iter().enumerate() { into.add(at).write(object.id()); }
+    }
+    - "getObjects:range:" "v@:^@{_NSRange=QQ}" (this, into: *mut Id, range: Range) {
+        for (at, object) in this.read().iter().skip(range.location).take(range.length).enumerate() { into.add(at).write(object.id()); }
+    }
     - "firstObject" "@@:" (this) -> Id { this.read().first().map_or(null_mut(), Strong::id) }
     - "lastObject" "@@:" (this) -> Id { this.read().last().map_or(null_mut(), Strong::id) }
     - "containsObject:" "B@:@" (this, object: Id) -> Bool { Bool::from(this.read().iter().any(|one| equal(one.id(), object))) }

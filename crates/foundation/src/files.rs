@@ -5,7 +5,7 @@ use crate::error::set_error;
 use crate::string::{string, text};
 use assay_objc::root::NSOBJECT;
 use assay_objc::{Bool, Id, Strong, class};
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -73,6 +73,13 @@ class! {
         let _ = this.0.set((text(path).to_owned(), true, string(text(path))));
         this.id
     }
+    - "initFileURLWithFileSystemRepresentation:isDirectory:relativeToURL:" "@@:*B@" (this, path: *const c_char, _folder: Bool, from: Id) -> Id {
+        let given = if path.is_null() { "".into() } else { CStr::from_ptr(path).to_string_lossy() };
+        let whole = Path::new(self::path(from).unwrap_or("")).join(&*given);
+        let whole = whole.to_string_lossy();
+        let _ = this.0.set((whole.clone().into_owned(), true, string(&whole)));
+        this.id
+    }
     - "initWithString:" "@@:@" (this, address: Id) -> Id {
         if let Some(parts) = Address::of_text(text(address)).0.take() { let _ = this.0.set(parts); }
         this.id
@@ -87,6 +94,15 @@ class! {
     - "fileSystemRepresentation" "r*@:" (this) -> *const c_char {
         let kept: Id = this.0.get().map_or(null_mut(), |(.., kept)| kept.id());
         if kept.is_null() { c"".as_ptr() } else { assay_objc::message::send(kept, assay_objc::Sel::new(c"UTF8String")) }
+    }
+    - "getFileSystemRepresentation:maxLength:" "B@:*Q" (this, into: *mut c_char, most: u64) -> Bool {
+        let bytes = this.path().as_bytes();
+        let fits = (bytes.len() as u64) < most && !into.is_null();
+        if fits {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), into, bytes.len());
+            into.add(bytes.len()).write(0);
+        }
+        Bool::from(fits)
     }
     - "lastPathComponent" "@@:" (this) -> Id { string(&Path::new(this.path()).file_name().unwrap_or_default().to_string_lossy()).autoreleased() }
     - "URLByAppendingPathComponent:" "@@:@" (this, part: Id) -> Id { url(&Path::new(this.path()).join(text(part)).to_string_lossy()).autoreleased() }
