@@ -122,9 +122,10 @@ impl Report {
                 let text = time.map(|time| format!("{} ({})", median(&time.figures), time.origin));
                 cells.push(text.unwrap_or_default().into());
             }
+            let origin = row.time.as_ref().map_or("", |time| time.origin.as_str());
             if has_reference {
                 cells.extend(match references(row).next() {
-                    Some(reference) => of_reference(reference),
+                    Some(reference) => of_reference(reference, origin),
                     None => std::array::from_fn(|_| Cell::from("")),
                 });
             }
@@ -200,15 +201,20 @@ fn median(figures: &Figures) -> String {
     )
 }
 
-fn of_reference(reference: &Reference) -> [Cell; 4] {
+/// Cells of a reference, beside a kernel whose times have an origin; the clock is named once where both have it.
+fn of_reference(reference: &Reference, origin: &str) -> [Cell; 4] {
     let figures = reference.figures.as_ref();
+    let clock = match reference.clock == origin {
+        true => String::new(),
+        false => format!(" ({})", reference.clock),
+    };
     let time = figures.map_or(String::new(), |figures| {
-        format!("{} ({})", milliseconds(figures.median_ms), reference.clock)
+        format!("{}{clock}", milliseconds(figures.median_ms))
     });
     let ratio = reference.speedup.map_or(String::new(), |ratio| {
         let low = reference.speedup_low.unwrap_or(ratio);
         let high = reference.speedup_high.unwrap_or(ratio);
-        format!("{} [{}–{}]", times(ratio), short(low), times(high))
+        format!("{} [{}–{}]", times(ratio), short(low), short(high))
     });
     let verdict = reference.verdict.clone().unwrap_or_default();
     let role = match verdict.as_str() {
@@ -231,11 +237,12 @@ fn modelled(row: &Row, chip: &str) -> Cell {
     match &one.time {
         Some(time) => {
             let mark = if time.stand_in { " *" } else { "" };
+            let text = assay_predict::render::time(time.time_us);
             let band = assay_predict::render::between(time.low_us, time.high_us);
-            Cell::from(format!(
-                "{} ({band}){mark}",
-                assay_predict::render::time(time.time_us)
-            ))
+            // The unit once, where both have it.
+            let unit = text.rsplit_once(' ').map_or("", |(_, unit)| unit);
+            let band = band.strip_suffix(&format!(" {unit}")).unwrap_or(&band);
+            Cell::from(format!("{text} ({band}){mark}"))
         }
         None => Cell::new("no prediction", Role::Dim),
     }
@@ -312,9 +319,9 @@ mod tests {
             "<b class=bad>1 right, 1 wrong</b>",
             "<td>soft&lt;max&gt;</td><td data-h=\"type\">f32</td><td class=good data-h=\"result\">right</td>",
             "<td data-h=\"reference\">oracle</td><td class=n data-h=\"its time\">3.0 ms (host)</td>",
-            "<td class=\"n good\" data-h=\"ratio\">3.00× [2.90–3.10×]</td><td class=good data-h=\"kernel is\">faster</td>",
+            "<td class=\"n good\" data-h=\"ratio\">3.00× [2.90–3.10]</td><td class=good data-h=\"kernel is\">faster</td>",
             "<th class=n>m2 (modelled)</th>",
-            "<td class=n data-h=\"m2 (modelled)\">56.5 µs (38.4–83.1 µs)</td>",
+            "<td class=n data-h=\"m2 (modelled)\">56.5 µs (38.4–83.1)</td>",
             "y[3] is 0, not 1",
         ] {
             assert!(page.contains(part), "{part} in {page}");

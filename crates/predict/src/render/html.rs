@@ -281,14 +281,14 @@ pub fn html_of_comparison(compared: &[Compared], below: &str) -> String {
             let table = super::comparison::why(one, Detail::Full).html();
             let _ = write!(body, "<h2>Why</h2><div class=wide>{table}</div>");
         }
-        body += "<h2>Terms that changed</h2><div class=wide><table><tr><th>term</th><th class=n>before</th><th class=n>after\
+        body += "<h2>Terms that changed</h2><div class=wide><table class=stack><tr><th>term</th><th class=n>before</th><th class=n>after\
                  </th><th class=n>change</th></tr>";
         for term in &one.terms {
             if term.before_us.max(term.after_us) > 0.005 * one.before.time_us {
                 let sign = if term.change() < 0.0 { "−" } else { "+" };
                 let _ = write!(
                     body,
-                    "<tr><td>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{sign}{}</td></tr>",
+                    "<tr><td class=all>{}</td><td class=n data-h=before>{}</td><td class=n data-h=after>{}</td><td class=n data-h=change>{sign}{}</td></tr>",
                     term.name,
                     time(term.before_us),
                     time(term.after_us),
