@@ -7,6 +7,8 @@
 //! why (`slow`: only with `ASSAY_PRINTED=all`). The output counts the marks.
 
 #![cfg(target_os = "linux")]
+// How many lines are marked, and why, belongs into the test's output.
+#![allow(clippy::print_stdout)]
 
 mod printed;
 
