@@ -120,7 +120,13 @@ impl Patient<'_> {
             told.refused = outcome
                 .refused
                 .into_iter()
-                .map(|(steps, why)| format!("{steps}: {why}"))
+                // What refuses a step names it already.
+                .map(
+                    |(steps, why)| match why.starts_with(&format!("{steps}: ")) {
+                        true => why,
+                        false => format!("{steps}: {why}"),
+                    },
+                )
                 .collect();
             if let Some(cured) = &outcome.cured {
                 self.tell(told, cured, before, line);

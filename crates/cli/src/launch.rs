@@ -276,6 +276,10 @@ impl Asked<'_> {
         }
         let kernel = self.kernel;
         let guessed = self.guess(&flags).map_err(|why| {
+            // It says what to do already.
+            if why.advice.is_some() {
+                return why;
+            }
             let message = format!("{kernel} has no launch, and none can be guessed: {}", why.message);
             Failure::new(why.kind, message)
                 .advice(format!("write one into the source: // assay: launch {kernel} --size N=1024 --grid N --threadgroup 256 {}", self.names()))
@@ -291,9 +295,11 @@ impl Asked<'_> {
         flags: Written,
         context: &Context,
     ) -> Result<Option<Launched>, Failure> {
-        let is_open = flags.is_open();
+        let (is_open, has_sizes) = (flags.is_open(), !flags.sizes.is_empty());
         match self.launch(flags, context) {
             Ok(launched) => Ok(Some(launched)),
+            // Whoever gives a size wants a launch.
+            Err(failure) if is_open && has_sizes => Err(failure),
             Err(failure) if is_open && !self.arguments.is_empty() => {
                 context.note(&format!("note: {}", failure.message));
                 Ok(None)
@@ -315,7 +321,11 @@ impl Asked<'_> {
             files: &files(),
             cancel: &Some(interrupt::flag()),
         };
-        asked.guess()
+        let guessed = asked.guess()?;
+        match unknown_size(&guessed.launched.launch) {
+            Some(failure) => Err(failure),
+            None => Ok(guessed),
+        }
     }
 
     /// The arguments of the kernel, as flags to fill in.
@@ -353,4 +363,34 @@ impl Asked<'_> {
             }
         }
     }
+}
+
+/// A size that was given and that nothing in a launch uses.
+fn unknown_size(launch: &Written) -> Option<Failure> {
+    let without = Written {
+        sizes: Vec::new(),
+        ..launch.clone()
+    };
+    let text = without.to_string();
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let words: Vec<&str> = text.split(|c| !is_part(c)).collect();
+    let is_used = |name: &str| words.contains(&name);
+    let unused = launch.sizes.iter().find(|size| !is_used(&size.name))?;
+    let used = launch.sizes.iter().map(|size| size.name.as_str());
+    let used: Vec<&str> = used.filter(|name| is_used(name)).collect();
+    let (has, advice) = match used.first() {
+        None => (
+            "no size has a name".to_owned(),
+            "leave --size out".to_owned(),
+        ),
+        Some(first) => (
+            format!(
+                "the launch guessed from the signature has {}",
+                used.join(", ")
+            ),
+            format!("write --size {first}=NUMBER, or a whole launch with --grid and --threadgroup"),
+        ),
+    };
+    let failure = Failure::usage(format!("--size: there is no size {:?}; {has}", unused.name));
+    Some(failure.advice(advice))
 }

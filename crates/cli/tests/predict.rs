@@ -185,7 +185,7 @@ fn a_page_has_the_picture_and_a_timeline_is_written_beside_it() {
         "Where the time goes",
         "Twice as much",
         "id=core-data",
-        "no slot",
+        "A row is a place for a simdgroup",
     ] {
         assert!(page.contains(part), "{part}");
     }

@@ -56,6 +56,7 @@ const EDGE: f64 = 22.0;
 pub const STYLE: &str = "
 svg.chart { display: block; width: 100%; min-width: 32rem; max-width: 60rem; height: auto; }
 svg.chart text { font: 12px system-ui, sans-serif; fill: var(--dim); }
+@media (max-width: 40rem) { svg.chart text { font-size: 18px; } }
 svg.chart .grid { stroke: var(--line); stroke-width: 1; }
 svg.chart .line { stroke: var(--ink); stroke-width: 2; fill: none; }
 svg.chart .point { fill: var(--accent); fill-opacity: .75; stroke: var(--paper); stroke-width: 1; }

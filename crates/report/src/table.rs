@@ -29,7 +29,7 @@
 //! assert_eq!(wide.render(12), "      FLOP\n       per\nloop  byte\nL0     0.7\n      share\n         of\nloop   peak\nL0    1.5 %\n");
 //! ```
 
-use crate::blocks::escaped;
+use crate::blocks::{escaped, role_class};
 use crate::html::escape;
 use crate::style::{Painter, Role};
 use crate::wrap::hanging;
@@ -173,7 +173,7 @@ impl Table {
             true => " class=n",
             false => "",
         };
-        let mut out = "<table><tr>".to_owned();
+        let mut out = "<table class=stack><tr>".to_owned();
         for (at, column) in self.columns.iter().enumerate() {
             out += &format!("<th{}>{}</th>", side(at), escape(&column.heading));
         }
@@ -181,8 +181,20 @@ impl Table {
         for cells in &self.rows {
             out += "<tr>";
             for at in 0..self.columns.len() {
-                let text = cells.get(at).map_or("", |cell| cell.text.as_str());
-                out += &format!("<td{}>{}</td>", side(at), escape(text));
+                let cell = cells.get(at);
+                let text = cell.map_or("", |cell| cell.text.as_str());
+                let role = role_class(cell.and_then(|cell| cell.role));
+                let class = match (self.columns[at].right, role) {
+                    (_, "plain") => side(at).to_owned(),
+                    (true, role) => format!(" class=\"n {role}\""),
+                    (false, role) => format!(" class={role}"),
+                };
+                // On a narrow screen a row is a paragraph that begins with its first cell.
+                let heading = match (at, self.columns[at].heading.as_str()) {
+                    (0, _) | (_, "") => String::new(),
+                    (_, heading) => format!(" data-h=\"{}\"", escape(heading)),
+                };
+                out += &format!("<td{class}{heading}>{}</td>", escape(text));
             }
             out += "</tr>";
         }

@@ -4,15 +4,19 @@ use crate::Failure;
 use crate::Question;
 use crate::select::Kernels;
 use assay_bench::registry::{Case, CaseBinding, CaseExtent, CaseRole, Kernel, Registry, Resolved};
-use assay_report::blocks::View;
+use assay_report::blocks::{Answer, Block, Detail, View};
 use assay_report::number;
+use assay_report::style::Role;
 use assay_report::table::{Column, Table};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// A row for each kernel.
-pub fn list(kernels: &[&Kernel], view: &View) -> String {
+/// Kernels of a first screen.
+const ROWS: usize = 20;
+
+/// A row for each kernel; of a first screen the first ones, and how to see the others.
+pub fn list(kernels: &[&Kernel], detail: Detail, view: &View) -> String {
     let mut table = Table::new([
         Column::left("kernel"),
         Column::left("set"),
@@ -20,7 +24,8 @@ pub fn list(kernels: &[&Kernel], view: &View) -> String {
         Column::left("what it computes").shrink(),
     ])
     .painter(view.painter);
-    for kernel in kernels {
+    let most = detail.rows(ROWS);
+    for kernel in kernels.iter().take(most) {
         let types: Vec<&str> = kernel.dtypes.iter().map(|dtype| dtype.name()).collect();
         table.row([
             kernel.name.clone(),
@@ -29,7 +34,17 @@ pub fn list(kernels: &[&Kernel], view: &View) -> String {
             kernel.summary.clone(),
         ]);
     }
-    table.render(view.width)
+    let mut answer = Answer::default();
+    answer.push(table);
+    let left = kernels.len().saturating_sub(most);
+    if left > 0 {
+        let hint = format!(
+            "and {left} more of {}: assay bench --list --full, or --list --set standard",
+            kernels.len()
+        );
+        answer.push(Block::noted(hint, Role::Dim));
+    }
+    answer.terminal(view)
 }
 
 /// Arguments, sizes and geometry of kernels.

@@ -20,6 +20,7 @@ mod challenge;
 mod describe;
 mod engine;
 mod environment;
+mod html;
 mod includes;
 mod modelled;
 pub mod mutants;

@@ -412,7 +412,7 @@ pub(crate) fn times(ratio: f64) -> String {
 }
 
 /// Three digits that count.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     let digits = match value.abs() {
         value if value >= 100.0 => 0,
         value if value >= 10.0 => 1,

@@ -1,12 +1,14 @@
-//! A report as text, Markdown, SARIF, JUnit and workflow commands. As JSON it is the document itself.
+//! A report as text, Markdown, a page, SARIF, JUnit and workflow commands. As JSON it is the document itself.
 
 mod github;
+mod html;
 mod junit;
 mod markdown;
 mod sarif;
 mod text;
 
 pub use github::github;
+pub use html::html;
 pub use junit::junit;
 pub use markdown::markdown;
 pub use sarif::sarif;

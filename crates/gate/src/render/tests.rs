@@ -63,6 +63,29 @@ fn text_names_place_rule_and_what_to_do() {
 }
 
 #[test]
+fn the_page_leads_with_the_verdict_and_shows_names_and_not_their_markup() {
+    let page = html(&report());
+    let places = [
+        "<h1>gate <span class=dim></span> <b class=bad>failed</b></h1>",
+        "<h2>Kernels</h2>",
+        "<td>f|`g`</td><td class=bad data-h=\"verdict\">failed</td>",
+        "<td class=\"n bad\" data-h=\"time, µs\">10 → 20</td><td class=dim data-h=\"of\">m2 N = 64</td>",
+        "<h2>What does not hold</h2>",
+        "two\nthreads &amp; 100% of &lt;them&gt;",
+        "<h2>Figures that changed</h2>",
+        "<td class=n data-h=\"change\">+100.0 %</td><td class=n data-h=\"allowed\">5 %</td><td class=bad>worse</td>",
+    ];
+    let mut rest = page.as_str();
+    for place in places {
+        let (_, after) = rest
+            .split_once(place)
+            .unwrap_or_else(|| panic!("{place} in {page}"));
+        rest = after;
+    }
+    assert!(!page.contains("<k>") && !page.contains("<them>"), "{page}");
+}
+
+#[test]
 fn markdown_shows_names_and_not_their_markup() {
     let text = markdown(&report(), "sub");
     assert!(text.starts_with("## ❌ assay gate failed\n"), "{text}");

@@ -49,7 +49,12 @@ pub fn lead(predicted: &Predicted) -> Headline {
 
 /// `7.2–15.6 ms`.
 pub fn band(predicted: &Predicted) -> String {
-    let (low, high) = (time(predicted.low_us), time(predicted.high_us));
+    between(predicted.low_us, predicted.high_us)
+}
+
+/// The same of two times in microseconds.
+pub fn between(low_us: f64, high_us: f64) -> String {
+    let (low, high) = (time(low_us), time(high_us));
     let unit = |text: &str| text.rsplit_once(' ').map(|(_, unit)| unit.to_owned());
     match low.rsplit_once(' ') {
         Some((value, _)) if unit(&low) == unit(&high) => format!("{value}–{high}"),

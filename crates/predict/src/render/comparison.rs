@@ -76,7 +76,7 @@ fn role(compared: &Compared) -> Role {
 const CAUSES: usize = 4;
 
 /// What the kernels do differently, the rows that explain most of the time.
-fn why(compared: &Compared, detail: Detail) -> Table {
+pub(super) fn why(compared: &Compared, detail: Detail) -> Table {
     let mut table = Table::new([
         Column::left("why").shrink(),
         Column::right("before"),

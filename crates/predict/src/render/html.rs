@@ -4,6 +4,7 @@ use super::text::{headline, origin, reasons, shown, time, useful, verdict, work_
 use crate::compare::{Call, Compared};
 use crate::document::{Predicted, Report};
 use crate::picture::{Activity, Picture};
+use assay_report::blocks::Detail;
 use assay_report::html::{escape, page};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -151,13 +152,19 @@ fn table(body: &mut String, predictions: &[Predicted]) {
     notes(body, predictions.iter().flat_map(|p| &p.notes));
 }
 
+/// What the picture shows. A threadgroup that waits for a place has no row yet.
+fn shown_activities() -> impl Iterator<Item = Activity> {
+    let all = Activity::ALL.into_iter();
+    all.filter(|activity| *activity != Activity::NoSlot)
+}
+
 /// The picture, and the script that draws it.
 fn picture(body: &mut String, pictures: &[Picture]) -> &'static str {
     if pictures.iter().all(|picture| picture.rows.is_empty()) {
         return "";
     }
-    *body += "<h2>One core, simulated</h2><p class=dim>A row is a simdgroup; loops that were cut short show each turn with \
-              the work of several. Wheel, pinch or + and − zoom, dragging or arrow keys move, 0 shows all.</p>";
+    *body += "<h2>One core, simulated</h2><p class=dim>A row is a place for a simdgroup, in which threadgroups follow one \
+              another; loops that were cut short show each turn with the work of several. Wheel, pinch or + and − zoom, dragging or arrow keys move, 0 shows all.</p>";
     *body += "<div class=tools><select id=dispatch aria-label=\"dispatch\"></select>\
               <button id=in aria-label=\"zoom in\">+</button><button id=out aria-label=\"zoom out\">−</button>\
               <button id=all>all</button><span id=range class=dim></span></div>\
@@ -165,7 +172,7 @@ fn picture(body: &mut String, pictures: &[Picture]) -> &'static str {
               aria-label=\"what each simdgroup of a core does over time; the table below has the totals\"></canvas>\
               <div class=tip id=tip></div></div>";
     *body += "<div class=legend>";
-    for activity in Activity::ALL {
+    for activity in shown_activities() {
         let _ = write!(
             body,
             "<span><i class=\"a{}\"></i>{}</span>",
@@ -188,12 +195,13 @@ fn picture(body: &mut String, pictures: &[Picture]) -> &'static str {
 /// Shares of simdgroups' time by activity, for those who cannot see the picture.
 fn totals(body: &mut String, pictures: &[Picture]) {
     *body += "<div class=wide><table class=stack><tr><th>time of simdgroups</th>";
-    for activity in Activity::ALL {
+    for activity in shown_activities() {
         let _ = write!(body, "<th class=n>{}</th>", activity.name());
     }
     *body += "</tr>";
     for picture in pictures {
-        let totals = picture.totals();
+        let mut totals = picture.totals();
+        totals.retain(|(activity, _)| *activity != Activity::NoSlot);
         let all: f64 = totals.iter().map(|(_, cycles)| cycles).sum();
         let _ = write!(body, "<tr><td class=all>{}</td>", escape(&picture.kernel));
         for (activity, cycles) in totals {
@@ -269,14 +277,18 @@ pub fn html_of_comparison(compared: &[Compared], below: &str) -> String {
             escape(&headline(&one.before)),
             escape(&headline(&one.after)),
         );
-        body += "<h2>Terms that changed</h2><div class=wide><table><tr><th>term</th><th class=n>before</th><th class=n>after\
+        if !one.why.is_empty() {
+            let table = super::comparison::why(one, Detail::Full).html();
+            let _ = write!(body, "<h2>Why</h2><div class=wide>{table}</div>");
+        }
+        body += "<h2>Terms that changed</h2><div class=wide><table class=stack><tr><th>term</th><th class=n>before</th><th class=n>after\
                  </th><th class=n>change</th></tr>";
         for term in &one.terms {
             if term.before_us.max(term.after_us) > 0.005 * one.before.time_us {
                 let sign = if term.change() < 0.0 { "−" } else { "+" };
                 let _ = write!(
                     body,
-                    "<tr><td>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{sign}{}</td></tr>",
+                    "<tr><td class=all>{}</td><td class=n data-h=before>{}</td><td class=n data-h=after>{}</td><td class=n data-h=change>{sign}{}</td></tr>",
                     term.name,
                     time(term.before_us),
                     time(term.after_us),

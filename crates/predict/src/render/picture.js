@@ -1,5 +1,6 @@
 "use strict";
-// The simulated core: a row per simdgroup on a canvas, cycles from left to right.
+// The simulated core: a row per place for a simdgroup on a canvas, cycles from left to right. Threadgroups follow one another in
+// the places that earlier ones leave.
 (() => {
   const $ = (id) => document.getElementById(id);
   const pictures = JSON.parse($("core-data").textContent);
@@ -16,7 +17,41 @@
       at = end[i] = start[i] + values[3 * i + 1];
       kind[i] = values[3 * i + 2];
     }
-    return { threadgroup, scheduler, start, end, kind };
+    const owner = new Uint32Array(count).fill(threadgroup), on = new Uint8Array(count).fill(scheduler);
+    return { threadgroup, start, end, kind, owner, on };
+  };
+  const NO_PLACE = 7;
+  // Rows of a threadgroup go where one of as many simdgroups has ended; their time without a place is not shown.
+  const placed = (all) => {
+    const groups = new Map();
+    for (const row of all) {
+      if (!groups.has(row.threadgroup)) groups.set(row.threadgroup, []);
+      groups.get(row.threadgroup).push(row);
+    }
+    const first = (row) => (row.kind[0] === NO_PLACE ? 1 : 0);
+    const begin = (rows) => Math.min(...rows.map((row) => row.start[first(row)] ?? 0));
+    const finish = (rows) => Math.max(...rows.map((row) => row.end[row.end.length - 1] ?? 0));
+    const places = [];
+    for (const group of [...groups.values()].sort((a, b) => begin(a) - begin(b))) {
+      const from = begin(group);
+      const free = places.filter((place) => place.end <= from + 0.5 && place.rows.length === group.length);
+      let place = free.sort((a, b) => a.end - b.end)[0];
+      if (!place) places.push(place = { number: places.length, end: 0, rows: group.map(() => []) });
+      place.end = finish(group);
+      group.forEach((row, i) => place.rows[i].push(row));
+    }
+    const joined = (rows, pick, Kind) => {
+      const parts = rows.map((row) => pick(row).subarray(first(row)));
+      const out = new Kind(parts.reduce((sum, part) => sum + part.length, 0));
+      parts.reduce((at, part) => { out.set(part, at); return at + part.length; }, 0);
+      return out;
+    };
+    return places.flatMap((place) => place.rows.map((rows) => ({
+      place: place.number,
+      start: joined(rows, (row) => row.start, Float64Array), end: joined(rows, (row) => row.end, Float64Array),
+      kind: joined(rows, (row) => row.kind, Uint8Array), owner: joined(rows, (row) => row.owner, Uint32Array),
+      on: joined(rows, (row) => row.on, Uint8Array),
+    })));
   };
   const firstAfter = (row, at) => {
     let low = 0, high = row.end.length;
@@ -72,6 +107,11 @@
         context.fillRect(left + x0, y, x1 - x0, bar);
       }
       flush();
+      // Where one threadgroup follows another.
+      context.fillStyle = colour("--ink");
+      for (let i = Math.max(1, firstAfter(row, from)); i < row.end.length && row.start[i] < to; i++) {
+        if (row.owner[i] !== row.owner[i - 1] && row.start[i] > from) context.fillRect(left + (row.start[i] - from) * k, y, 1, each);
+      }
     });
     axis(left, width, tall, each, colour);
     $("range").textContent = `${number(from)} to ${number(to)} of ${number(data.cycles)} cycles, ` +
@@ -93,8 +133,8 @@
     }
     let last = -1, lastY = -100;
     rows.forEach((row, index) => {
-      if (row.threadgroup === last) return;
-      last = row.threadgroup;
+      if (row.place === last) return;
+      last = row.place;
       const y = AXIS + index * each;
       if (each > 4 || y - lastY >= 40) {
         context.strokeStyle = colour("--line");
@@ -102,7 +142,7 @@
       }
       if (y - lastY < 13) return;
       lastY = y;
-      context.fillText((left > 60 ? "threadgroup " : "tg ") + row.threadgroup, 4, y + Math.max(each, 12) / 2);
+      context.fillText((left > 60 ? "place " : "") + row.place, 4, y + Math.max(each, 12) / 2);
     });
   }
 
@@ -156,7 +196,7 @@
     const index = row && x >= gutter() ? firstAfter(row, at) : -1;
     if (index < 0 || index >= row.end.length || row.start[index] > at) { tip.style.display = "none"; return; }
     tip.textContent = `${data.names[row.kind[index]]}, ${number(row.end[index] - row.start[index])} cycles\n` +
-      `from ${number(row.start[index])}\nthreadgroup ${row.threadgroup}, scheduler ${row.scheduler}`;
+      `from ${number(row.start[index])}\nthreadgroup ${row.owner[index]}, scheduler ${row.on[index]}`;
     tip.style.display = "block";
     tip.style.left = Math.min(x + 12, canvas.clientWidth - tip.offsetWidth - 4) + "px";
     tip.style.top = y + 14 + "px";
@@ -180,7 +220,7 @@
   pictures.forEach((picture, index) => select.add(new Option(picture.title, String(index))));
   const open = (index) => {
     data = pictures[index];
-    rows = data.rows.map(unpack);
+    rows = placed(data.rows.map(unpack));
     from = 0;
     to = Math.max(data.cycles, 20);
     redraw();

@@ -12,6 +12,7 @@ use assay_report::html::{escape, page};
 
 const CSS: &str = "
 figure svg.chart { min-width: 0; max-width: 44rem; }
+@media (max-width: 40rem) { figure { overflow-x: auto; } figure svg.chart { min-width: 32rem; } }
 .cols { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1.5rem; }
 table.listing td { font-family: ui-monospace, monospace; font-size: 12px; padding: 0 .6em; white-space: nowrap; }
 table.listing tr.stall td { background: rgba(220, 60, 40, .14); }

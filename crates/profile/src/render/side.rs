@@ -15,6 +15,7 @@ table.source { border-collapse: collapse; }
 table.source td, table.source th { font-family: ui-monospace, monospace; font-size: 12px; padding: 0 .6em; white-space: pre; border: 0; }
 table.source td.none { opacity: .55; }
 table.source tr[data-l] td { background: color-mix(in srgb, var(--bad) var(--heat, 0%), transparent); }
+@media (max-width: 36rem) { table.source tr > :nth-child(2), table.source tr > :nth-child(3) { display: none; } }
 tr.lit td { background: rgba(91, 141, 239, .22) !important; }
 tr[data-l] { cursor: pointer; }
 ";

@@ -13,7 +13,7 @@ pub(super) fn render(answer: &Answer) -> String {
 }
 
 /// The class of a role in the page's style sheet.
-fn class(role: Option<Role>) -> &'static str {
+pub(crate) fn class(role: Option<Role>) -> &'static str {
     match role {
         Some(Role::Good) => "good",
         Some(Role::Warn) => "warn",
@@ -55,7 +55,7 @@ fn one(block: &Block) -> String {
         Block::Bars(bars) => {
             let rows = bars.rows.iter().map(|row| {
                 format!(
-                    "<tr><td>{}</td><td class=n>{}</td><td class=n>{}</td><td class=track>{}</td><td class=dim>{}</td></tr>",
+                    "<tr><td>{}</td><td class=n>{}</td><td class=n>{}</td><td class=track>{}</td><td class=\"long dim\">{}</td></tr>",
                     escape(&row.label),
                     escape(&row.value),
                     percent(row.share),
@@ -72,8 +72,8 @@ fn one(block: &Block) -> String {
         Block::Source(source) => {
             let rows = source.lines.iter().map(|line| {
                 format!(
-                    "<tr><td class=n>{}</td><td class=n>{}</td><td class=track>{}</td><td><code>{}</code></td>\
-                     <td class=dim>{}</td></tr>",
+                    "<tr><td class=n>{}</td><td class=n>{}</td><td class=track>{}</td><td class=long><code>{}</code></td>\
+                     <td class=\"long dim\">{}</td></tr>",
                     escape(&line.place),
                     percent(line.share),
                     track(line.share, class(heat(line.share))),

@@ -22,6 +22,7 @@ use crate::style::{Painter, Role};
 use crate::table::Table;
 
 pub use html::STYLE;
+pub(crate) use html::class as role_class;
 pub(crate) use markdown::escaped;
 
 /// What a command answers: blocks in reading order.

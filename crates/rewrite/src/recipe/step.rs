@@ -36,7 +36,7 @@ pub enum StepError {
     #[error("there is no recipe \"{0}\"; there are {list}", list = names())]
     Recipe(String),
     /// The recipe does not take that parameter.
-    #[error("{recipe} takes no \"{given}\"; write {recipe}:{usage}")]
+    #[error("{recipe} takes no \"{given}\"; write {form}", form = form(.recipe, .usage))]
     Parameter {
         /// The recipe.
         recipe: &'static str,
@@ -53,6 +53,14 @@ pub enum StepError {
         /// The parameter.
         given: String,
     },
+}
+
+/// A recipe with what it takes.
+fn form(recipe: &str, usage: &str) -> String {
+    match usage.is_empty() {
+        true => recipe.to_owned(),
+        false => format!("{recipe}:{usage}"),
+    }
 }
 
 fn names() -> String {

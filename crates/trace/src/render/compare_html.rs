@@ -97,7 +97,7 @@ fn metrics(out: &mut String, comparison: &Comparison) {
     let _ = writeln!(
         out,
         "<h2 id=\"change\">Change {}</h2>\n<p class=\"dim\">{}</p>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-labelledby=\"change\">\
-         <table><thead><tr><th scope=\"col\"></th><th scope=\"col\" class=\"n\">before</th><th scope=\"col\" class=\"n\">after</th>\
+         <table class=stack><thead><tr><th scope=\"col\"></th><th scope=\"col\" class=\"n\">before</th><th scope=\"col\" class=\"n\">after</th>\
          <th scope=\"col\" class=\"n\">change</th><th scope=\"col\"></th></tr></thead><tbody>",
         escape(&comparison.normalised),
         escape(&comparison.normalised_by)
@@ -110,7 +110,8 @@ fn metrics(out: &mut String, comparison: &Comparison) {
     for metric in &comparison.metrics {
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"{}\">{}</td><td class=\"dim\">{}</td></tr>",
+            "<tr><td class=all>{}</td><td class=\"n\" data-h=before>{}</td><td class=\"n\" data-h=after>{}</td><td class=\"{}\">{}</td>\
+             <td class=\"dim\">{}</td></tr>",
             escape(&metric.description),
             number(metric.before, &metric.unit),
             number(metric.after, &metric.unit),

@@ -56,6 +56,11 @@ pub(super) fn run(args: &Args, kernels: &select::Kernels<'_>, context: &Context)
             ),
         );
     }
+    if args.format == Format::Html {
+        return Err(Failure::usage(
+            "results of a fleet have no page: text or json",
+        ));
+    }
     let session = Session::open(&args.fleet)?;
     let pools = session.pools(&args.fleet, context)?;
     let mut saver = match args.no_save || args.no_time {
@@ -93,7 +98,7 @@ pub(super) fn run(args: &Args, kernels: &select::Kernels<'_>, context: &Context)
             (wrong + report.wrong, refused + report.refused)
         });
     let text = match args.format {
-        Format::Text => text(&reports, context),
+        Format::Text | Format::Html => text(&reports, context),
         Format::Json => {
             answers.sort_by(|a, b| {
                 (&a.pool, &a.kernel, &a.dtype).cmp(&(&b.pool, &b.kernel, &b.dtype))

@@ -14,6 +14,7 @@ use crate::{commands::board::location, confine, input, interrupt};
 use assay_bench::Dtype;
 use assay_bench::registry::Set;
 use assay_device::Origin;
+use assay_report::blocks::Detail;
 use assay_report::envelope::Envelope;
 use assay_sweep::select::{self, Wanted};
 use assay_sweep::{Choice, Own, Question, Saver, Target};
@@ -43,6 +44,7 @@ use std::path::{Path, PathBuf};
   assay bench softmax --reference mlx --reference-only --sizes reference
   assay bench --all --quick --format json -o bench.json
   assay bench --all --resume
+  assay bench softmax --predict m2 -o bench.html
   assay bench new my_softmax --like softmax
   assay bench new my_operation --oracle expression
   assay bench mutants softmax
@@ -67,6 +69,10 @@ pub(crate) struct Args {
     /// List kernels instead of running them; all of them, unless some are named
     #[arg(long, conflicts_with_all = ["describe", "source"])]
     list: bool,
+
+    /// With --list: all of them instead of the first screen
+    #[arg(long, requires = "list")]
+    full: bool,
 
     /// Show arguments, sizes and geometry instead of running
     #[arg(long, conflicts_with = "source")]
@@ -177,6 +183,8 @@ enum Format {
     Text,
     /// For programs; follows schemas/assay.bench.json
     Json,
+    /// One page
+    Html,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -306,14 +314,20 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     };
     let kernels = select::kernels(wanted, &chosen)?;
     if args.list || args.describe {
-        if args.format == Format::Json {
+        if args.format != Format::Text {
             return Err(Failure::usage(
                 "--list and --describe are for people; --dry-run --format json is for programs",
             ));
         }
         let text = match args.describe {
             true => assay_sweep::describe(&kernels.sound, kernels.registry)?,
-            false => assay_sweep::list(&kernels.sound, &context.view()),
+            false => {
+                let detail = match args.full {
+                    true => Detail::Full,
+                    false => Detail::Screen,
+                };
+                assay_sweep::list(&kernels.sound, detail, &context.view())
+            }
         };
         context.write(&text)?;
         return Ok(Outcome::Fine);
@@ -323,6 +337,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         context.write(&match args.format {
             Format::Text => planned.text(),
             Format::Json => Envelope::new("assay.bench-plan", 1, &planned).to_json(),
+            Format::Html => return Err(Failure::usage("--dry-run has no page: text or json")),
         })?;
         return Ok(Outcome::Fine);
     }
@@ -345,6 +360,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let text = match args.format {
         Format::Text => report.text(&context.view()),
         Format::Json => Envelope::new("assay.bench", 1, &report).to_json(),
+        Format::Html => report.html(),
     };
     context.write(&text)?;
     Ok(match (report.wrong, report.refused) {

@@ -44,8 +44,16 @@ pub(crate) struct Args {
     seed: u64,
 
     /// How to show it
-    #[arg(long, value_enum, default_value_t = super::Format::Text)]
-    format: super::Format,
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs; follows schemas/assay.bench-mutants.json
+    Json,
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
@@ -58,8 +66,8 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
     };
     let report = mutants::run(asked, &world(&listener))?;
     context.write(&match args.format {
-        super::Format::Text => report.text(&context.view()),
-        super::Format::Json => Envelope::new("assay.bench-mutants", 1, &report).to_json(),
+        Format::Text => report.text(&context.view()),
+        Format::Json => Envelope::new("assay.bench-mutants", 1, &report).to_json(),
     })?;
     Ok(match report.survived {
         0 => Outcome::Fine,

@@ -222,7 +222,8 @@ fn list(
         Format::Text if context.out.is_some() => {
             let file = context.out.as_deref().unwrap_or(Path::new("")).display();
             let (kernels, bytes) = (compiled.kernels.len(), compiled.code.len());
-            context.note(&format!("{file}: {kernels} kernels, {bytes} bytes"));
+            let plural = if kernels == 1 { "" } else { "s" };
+            context.note(&format!("{file}: {kernels} kernel{plural}, {bytes} bytes"));
             return Ok(());
         }
         Format::Text => show::kernels(compiled, context),

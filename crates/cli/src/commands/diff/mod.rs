@@ -407,7 +407,7 @@ fn page(comparisons: &[Comparison], args: &Args, files: (&File, &File)) -> Strin
         } else if comparison.predicted.is_none() {
             below += &format!("<p>{}</p>", escape(comparison.verdict()));
         }
-        below += "<div class=wide><table><tr><th>figure (modelled)</th><th class=n>before</th><th class=n>after</th>\
+        below += "<div class=wide><table class=stack><tr><th>figure (modelled)</th><th class=n>before</th><th class=n>after</th>\
                   <th class=n>change</th><th></th></tr>";
         for weight in [Weight::Decides, Weight::Explains] {
             let of_weight = comparison.figures.iter();
@@ -423,7 +423,7 @@ fn page(comparisons: &[Comparison], args: &Args, files: (&File, &File)) -> Strin
                     (_, change) => ("warn", change.name()),
                 };
                 below += &format!(
-                    "<tr><td>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{share}</td>\
+                    "<tr><td class=all>{}</td><td class=n data-h=before>{}</td><td class=n data-h=after>{}</td><td class=n>{share}</td>\
                      <td class={kind}>{word}</td></tr>",
                     difference.figure,
                     value(difference.before),

@@ -52,6 +52,7 @@ use std::path::{Path, PathBuf};
   assay gate --update                      # accept what is there now
   assay gate --against origin/main
   assay gate --against HEAD~1 kernels/softmax.metal -f 'softmax*'
+  assay gate -o gate.html
   assay gate --against origin/main --format github --also sarif=gate.sarif --also markdown=summary.md
 
 Exit code 1: something does not hold; the report says what, where and what to do.")]
@@ -102,6 +103,8 @@ enum Format {
     Text,
     /// For a job's summary or a comment
     Markdown,
+    /// One page
+    Html,
     /// For programs; follows schemas/assay.gate.json
     Json,
     /// SARIF 2.1.0, for code scanning
@@ -281,6 +284,7 @@ fn rendered(
             render::text(report, &style)
         }
         Format::Markdown => render::markdown(report, &prefix),
+        Format::Html => render::html(report),
         Format::Json => Envelope::new("assay.gate", 1, report).to_json() + "\n",
         Format::Sarif => render::sarif(report, &prefix),
         Format::Junit => render::junit(report),
@@ -305,7 +309,8 @@ fn update(
     output.write_all(Baseline::new(head).to_json().as_bytes())?;
     output.finish()?;
     let kernels = head.kernels.len();
-    context.note(&format!("{name}: {kernels} kernels"));
+    let plural = if kernels == 1 { "" } else { "s" };
+    context.note(&format!("{name}: {kernels} kernel{plural}"));
     context.write(&rendered(report, args.format, args, found, context))?;
     Ok(match report.passed {
         true => Outcome::Fine,

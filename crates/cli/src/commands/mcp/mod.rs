@@ -32,7 +32,7 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay mcp
-  assay mcp --root ~/src/my-kernels --root /data/arrays
+  assay mcp --root ~/src/my-kernels --root ~/arrays
   claude mcp add assay -- assay mcp --root .
   ASSAY_MCP_TOKEN=$(openssl rand -hex 24) assay mcp --http 8765 --root ~/src/my-kernels
   npx @modelcontextprotocol/inspector --cli assay mcp --method tools/list

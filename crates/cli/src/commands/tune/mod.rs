@@ -59,7 +59,7 @@ Examples:
   assay tune kernel.metal --knob TM=1,2,4 --knob TN=1,2,4 --restrict 'TM * TN <= 8' --only knobs
   assay tune row_sum.metal --oracle 'y[r] = sum(c < C: x[r, c])'
   assay tune layer_norm
-  assay tune --program run.recording -f rms_norm --chip m4-max
+  assay tune --program run.recording -f exponential --chip m4-max
   assay tune replay convolution-A100.json.gz
   assay tune softmax_naive --llm replay:demo
   assay tune softmax.metal --llm anthropic:MODEL --rounds 4 --max-tokens 200000
