@@ -125,6 +125,7 @@ impl<'a> Clock<'a> {
             .executed
             .iter()
             .enumerate()
+            .take(self.recorded.launches.len())
             .skip(self.prices.len())
         {
             let price = match executed {
