@@ -13,6 +13,7 @@ if [ -z "$library" ]; then
   cargo build --quiet --profile test -p assay-metal-api
   library=${CARGO_TARGET_DIR:-$root/target}/debug/libassay_metal_api.so
 fi
+library=$(realpath "$library")
 mkdir -p "$out/lib"
 for name in objc Metal Foundation CoreFoundation CoreGraphics dispatch gnustep-base BlocksRuntime; do
   ln -sf "$library" "$out/lib/lib$name.so"

@@ -18,6 +18,12 @@ pip install --quiet 'maturin>=1.16,<2' numpy pytest mypy pandas pandas-stubs nbc
   || { say "the package registry cannot be reached"; exit 3; }
 pip install --quiet 'mlx[cpu]' 2>/dev/null || say "no MLX for this machine: comparisons with it are left out"
 
+# Metal's API for Linux goes into the wheel.
+if [ "$(uname)" = Linux ]; then
+  CARGO_TARGET_DIR=$PWD/target cargo build --quiet --locked --profile test -p assay-metal-api
+  strip -o python/assay/libassay_metal_api.so target/debug/libassay_metal_api.so
+fi
+
 # What tests use: quick to build, fast enough to run. Releases are built with --release.
 CARGO_TARGET_DIR=$PWD/target "$venv/bin/maturin" build --quiet --locked --manifest-path python/Cargo.toml --profile quick \
   --interpreter "$venv/bin/python" --out target/python-wheels ||

@@ -13,6 +13,15 @@ folder=target/release-archives/$name
 rm -rf "$folder" && mkdir -p "$folder"
 cp "target/$target/dist/assay" LICENSE-MIT LICENSE-APACHE README.md CHANGELOG.md "$folder"
 
+# Metal's API, which `assay metal` looks for beside the program.
+case $target in
+  *-linux-*)
+    cargo build --profile dist --locked -p assay-metal-api --target "$target"
+    cp "target/$target/dist/libassay_metal_api.so" "$folder"
+    echo "release: libassay_metal_api.so has $(wc -c <"$folder/libassay_metal_api.so") bytes"
+    ;;
+esac
+
 size=$(wc -c <"$folder/assay")
 echo "release: assay has $size bytes"
 if [ "$size" -gt $limit ]; then

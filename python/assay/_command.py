@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import sys
 
 
@@ -12,6 +13,10 @@ def main() -> int:
 
     # Commands that start the program again start this interpreter with this package.
     os.environ.setdefault("ASSAY_INTERPRETER", sys.executable)
+    # Metal's API for Linux comes with the package; the program would look for it beside the interpreter.
+    library = pathlib.Path(__file__).with_name("libassay_metal_api.so")
+    if library.is_file():
+        os.environ.setdefault("ASSAY_METAL_LIBRARY", str(library))
     return command(["assay", *sys.argv[1:]])
 
 

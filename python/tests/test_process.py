@@ -10,6 +10,7 @@ import time
 
 import numpy
 import pytest
+from conftest import ROOT
 
 import assay
 
@@ -190,3 +191,10 @@ def test_deep_and_hostile_source_does_not_end_the_interpreter():
             assay.profile(source)
         except assay.AssayError:
             pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a Mac has Metal itself")
+def test_the_package_has_metals_api_for_programs():
+    command = [sys.executable, "-m", "assay", "metal", "run", "--", sys.executable, "main.py"]
+    done = subprocess.run(command, cwd=ROOT / "crates/metal/examples", capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split()) == (0, ["10.0", "20.0", "30.0", "40.0"]), done.stderr

@@ -2,7 +2,8 @@
 
 use assay_opt::structurize::StructurizeError;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Why a kernel cannot be compiled for the executor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -135,19 +136,36 @@ pub struct Fault {
 /// Faults that do not end a dispatch: loads and stores outside their memory, as a GPU goes on after them. Nothing is stored, and what is
 /// loaded is zero. Only the first of each operation is kept.
 #[derive(Debug, Default)]
-pub struct Forgiven(Mutex<BTreeMap<usize, Fault>>);
+pub struct Forgiven {
+    kept: Mutex<BTreeMap<usize, Fault>>,
+    /// A bit for each operation with a fault that is kept. A kernel may go wrong in every lane of every thread: all but the first
+    /// find it here, without the lock and without a text.
+    known: OnceLock<Box<[AtomicU64]>>,
+}
 
 impl Forgiven {
     /// The faults, in the order of their operations.
     pub fn into_faults(self) -> Vec<Fault> {
-        let all = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let all = self.kept.into_inner();
+        let all = all.unwrap_or_else(PoisonError::into_inner);
         all.into_values().collect()
     }
 
-    /// Keeps a fault of an operation.
-    pub(crate) fn add(&self, position: usize, fault: impl FnOnce() -> Fault) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Keeps the first fault of an operation of a program with so many.
+    pub(crate) fn add(&self, position: usize, operations: usize, fault: impl FnOnce() -> Fault) {
+        let known = self.known.get_or_init(|| {
+            let words = operations.div_ceil(64);
+            (0..words).map(|_| AtomicU64::new(0)).collect()
+        });
+        let (word, bit) = (known.get(position / 64), 1 << (position % 64));
+        if word.is_some_and(|word| word.load(Relaxed) & bit != 0) {
+            return;
+        }
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         all.entry(position).or_insert_with(fault);
+        if let Some(word) = word {
+            word.fetch_or(bit, Relaxed);
+        }
     }
 }
 

@@ -240,6 +240,19 @@ impl<'a> View<'a> {
         lane: usize,
         action: Action,
     ) -> Result<Place<'a>, FaultKind> {
+        let found = self.find(address, size, lane, action);
+        found.ok_or_else(|| self.fault(address, size, action))
+    }
+
+    /// The same without saying what is wrong, which takes longer than the access.
+    #[inline]
+    pub(crate) fn find(
+        &self,
+        address: u64,
+        size: u32,
+        lane: usize,
+        action: Action,
+    ) -> Option<Place<'a>> {
         let offset = address & OFFSET_MASK;
         match self.region(address) {
             Some(region)
@@ -252,14 +265,14 @@ impl<'a> View<'a> {
                         .base
                         .add((offset + (lane as u64 & 31) * region.lane_stride) as usize)
                 };
-                Ok(Place {
+                Some(Place {
                     start,
                     len: size,
                     writable: region.writable,
                     region: PhantomData,
                 })
             }
-            _ => Err(self.fault(address, size, action)),
+            _ => None,
         }
     }
 
@@ -296,8 +309,9 @@ impl<'a> View<'a> {
         (self.region(next), offset - (1 << OFFSET_BITS))
     }
 
+    /// What is wrong with an access that was not found.
     #[cold]
-    fn fault(&self, address: u64, size: u32, action: Action) -> FaultKind {
+    pub(crate) fn fault(&self, address: u64, size: u32, action: Action) -> FaultKind {
         let (region, offset) = self.locate(address);
         match region {
             Some(region) if offset >= 0 && offset as u64 + u64::from(size) <= region.len => {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 type Work = Box<dyn FnOnce() + Send>;
-type Function = unsafe extern "C" fn(*mut c_void);
+type Function = unsafe extern "C-unwind" fn(*mut c_void);
 
 /// `DISPATCH_TIME_FOREVER`.
 const FOREVER: u64 = u64::MAX;
@@ -253,7 +253,7 @@ macro_rules! functions {
     ($($name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
         #[doc = concat!("`", stringify!($name), "`.")]
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($argument: $type),*) $(-> $result)? {
+        pub unsafe extern "C-unwind" fn $name($($argument: $type),*) $(-> $result)? {
             // SAFETY: objects are alive and of the type they say, functions and blocks take what they are given.
             #[allow(unused_unsafe)]
             unsafe { $body }
@@ -290,7 +290,7 @@ functions! {
     dispatch_apply(count: usize, _queue: Id, block: *const Block) {
         if let Some(block) = Callback::keep(block) { apply(count, &|index| block.call_with(index)); }
     }
-    dispatch_apply_f(count: usize, _queue: Id, context: *mut c_void, function: unsafe extern "C" fn(*mut c_void, usize)) {
+    dispatch_apply_f(count: usize, _queue: Id, context: *mut c_void, function: unsafe extern "C-unwind" fn(*mut c_void, usize)) {
         let context = context as usize;
         apply(count, &|index| function(context as *mut c_void, index));
     }
@@ -462,7 +462,7 @@ mod tests {
     /// A note of a number in a log, as the work of a queue.
     struct Note<'a>(&'a Log, u32);
 
-    unsafe extern "C" fn write(note: *mut c_void) {
+    unsafe extern "C-unwind" fn write(note: *mut c_void) {
         // SAFETY: the test keeps its notes.
         let note = unsafe { &*note.cast::<Note<'_>>() };
         lock(note.0).push(note.1);

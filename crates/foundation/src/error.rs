@@ -1,6 +1,6 @@
 //! `NSError` and `NSException`.
 
-use crate::collections::dictionary;
+use crate::collections::{array, dictionary};
 use crate::string::{string, text};
 use assay_objc::message::send_with;
 use assay_objc::root::NSOBJECT;
@@ -90,9 +90,46 @@ class! {
     }
     - "copyWithZone:" "@@:^v" (this, _zone: *mut c_void) -> Id { assay_objc::pool::objc_retain(this.id) }
 }
+
+/// Name, reason and details of an exception.
+#[derive(Debug, Default)]
+pub struct Exception(OnceLock<[Strong; 3]>);
+
+impl Exception {
+    fn part(&self, at: usize) -> Id {
+        let parts = self.0.get();
+        parts.map_or(std::ptr::null_mut(), |parts| parts[at].id())
+    }
+}
+
+/// A new exception.
+pub(crate) fn exception(name: &str, reason: &str) -> Strong {
+    let parts = [string(name), string(reason), Strong::nil()];
+    // SAFETY: `Exception` is the state of the class.
+    unsafe { NSEXCEPTION.make(Exception(OnceLock::from(parts))) }
+}
+
 class! {
-    /// `NSException`: raising one ends the process.
-    pub NSEXCEPTION = "NSException": NSOBJECT, (), [];
+    /// `NSException`.
+    pub NSEXCEPTION = "NSException": NSOBJECT, Exception, ["NSCopying"];
+    + "exceptionWithName:reason:userInfo:" "@@:@@@" (this, name: Id, reason: Id, details: Id) -> Id {
+        let made = Strong::owned(assay_objc::pool::objc_opt_new(this.cast()));
+        if let Some(state) = NSEXCEPTION.state::<Exception>(made.id()) {
+            let _ = state.0.set([name, reason, details].map(|part| Strong::retain(part)));
+        }
+        made.autoreleased()
+    }
     + "raise:format:" "v@:@@" (this) { }
+    - "initWithName:reason:userInfo:" "@@:@@@" (this, name: Id, reason: Id, details: Id) -> Id {
+        let _ = this.0.set([name, reason, details].map(|part| Strong::retain(part)));
+        this.id
+    }
     - "raise" "v@:" (this) { assay_objc::exception::objc_exception_throw(this.id) }
+    - "name" "@@:" (this) -> Id { this.part(0) }
+    - "reason" "@@:" (this) -> Id { this.part(1) }
+    - "userInfo" "@@:" (this) -> Id { this.part(2) }
+    - "description" "@@:" (this) -> Id { this.part(1) }
+    - "callStackSymbols" "@@:" (this) -> Id { array(Vec::new()).autoreleased() }
+    - "callStackReturnAddresses" "@@:" (this) -> Id { array(Vec::new()).autoreleased() }
+    - "copyWithZone:" "@@:^v" (this, _zone: *mut c_void) -> Id { assay_objc::pool::objc_retain(this.id) }
 }

@@ -221,13 +221,13 @@ class! {
 
 /// `NSTemporaryDirectory`.
 #[unsafe(no_mangle)]
-pub extern "C" fn NSTemporaryDirectory() -> Id {
+pub extern "C-unwind" fn NSTemporaryDirectory() -> Id {
     string(&std::env::temp_dir().to_string_lossy()).autoreleased()
 }
 
 /// `_NSGetExecutablePath`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _NSGetExecutablePath(to: *mut u8, room: *mut u32) -> i32 {
+pub unsafe extern "C-unwind" fn _NSGetExecutablePath(to: *mut u8, room: *mut u32) -> i32 {
     let program = std::env::current_exe().unwrap_or_default();
     let name = program.as_os_str().as_encoded_bytes();
     // SAFETY: the caller's room is as it says.

@@ -2,6 +2,7 @@
 //! of their arguments, which [`Arguments`] reads.
 
 use crate::collections;
+use crate::error::exception;
 use crate::string::{NSSTRING, description, string, text};
 use assay_objc::{Id, MethodRow, Sel, Strong};
 use std::arch::naked_asm;
@@ -104,9 +105,11 @@ macro_rules! variadic {
         $(#[$attribute])*
         #[cfg(target_arch = "x86_64")]
         #[unsafe(naked)]
-        pub unsafe extern "C" fn $name() {
+        pub unsafe extern "C-unwind" fn $name() {
             naked_asm!(
+                ".cfi_startproc",
                 "sub rsp, 216",
+                ".cfi_def_cfa_offset 224",
                 "mov [rsp], rdi",
                 "mov [rsp + 8], rsi",
                 "mov [rsp + 16], rdx",
@@ -132,7 +135,9 @@ macro_rules! variadic {
                 concat!("lea ", $x86, ", [rsp + 176]"),
                 "call {target}",
                 "add rsp, 216",
+                ".cfi_def_cfa_offset 8",
                 "ret",
+                ".cfi_endproc",
                 target = sym $target,
             )
         }
@@ -140,9 +145,13 @@ macro_rules! variadic {
         $(#[$attribute])*
         #[cfg(target_arch = "aarch64")]
         #[unsafe(naked)]
-        pub unsafe extern "C" fn $name() {
+        pub unsafe extern "C-unwind" fn $name() {
             naked_asm!(
+                ".cfi_startproc",
                 "stp x29, x30, [sp, #-240]!",
+                ".cfi_def_cfa_offset 240",
+                ".cfi_offset x29, -240",
+                ".cfi_offset x30, -232",
                 "mov x29, sp",
                 "stp x0, x1, [sp, #16]",
                 "stp x2, x3, [sp, #32]",
@@ -165,7 +174,9 @@ macro_rules! variadic {
                 concat!("add ", $arm, ", sp, #208"),
                 "bl {target}",
                 "ldp x29, x30, [sp], #240",
+                ".cfi_def_cfa_offset 0",
                 "ret",
+                ".cfi_endproc",
                 target = sym $target,
             )
         }
@@ -191,18 +202,18 @@ variadic! {
     raise_format, 4, "r8", "x4" => raise;
 }
 
-unsafe extern "C" fn log(pattern: Id, arguments: *mut Arguments) {
+unsafe extern "C-unwind" fn log(pattern: Id, arguments: *mut Arguments) {
     // SAFETY: the caller passes a format and what it says.
     let line = unsafe { format(text(pattern), &mut *arguments) };
     assay_objc::diagnostics::tell(&line);
 }
 
-unsafe extern "C" fn make(_class: Id, _: Sel, pattern: Id, arguments: *mut Arguments) -> Id {
+unsafe extern "C-unwind" fn make(_class: Id, _: Sel, pattern: Id, arguments: *mut Arguments) -> Id {
     // SAFETY: as above.
     unsafe { string(&format(text(pattern), &mut *arguments)).autoreleased() }
 }
 
-unsafe extern "C" fn init(this: Id, _: Sel, pattern: Id, arguments: *mut Arguments) -> Id {
+unsafe extern "C-unwind" fn init(this: Id, _: Sel, pattern: Id, arguments: *mut Arguments) -> Id {
     // SAFETY: as above; the receiver is a new string.
     unsafe {
         let made = format(text(pattern), &mut *arguments);
@@ -211,7 +222,7 @@ unsafe extern "C" fn init(this: Id, _: Sel, pattern: Id, arguments: *mut Argumen
     }
 }
 
-unsafe extern "C" fn append(this: Id, _: Sel, pattern: Id, arguments: *mut Arguments) {
+unsafe extern "C-unwind" fn append(this: Id, _: Sel, pattern: Id, arguments: *mut Arguments) {
     // SAFETY: as above; the receiver is a mutable string.
     unsafe {
         let made = format(text(pattern), &mut *arguments);
@@ -223,7 +234,12 @@ unsafe extern "C" fn append(this: Id, _: Sel, pattern: Id, arguments: *mut Argum
     }
 }
 
-unsafe extern "C" fn appending(this: Id, _: Sel, pattern: Id, arguments: *mut Arguments) -> Id {
+unsafe extern "C-unwind" fn appending(
+    this: Id,
+    _: Sel,
+    pattern: Id,
+    arguments: *mut Arguments,
+) -> Id {
     // SAFETY: as above; the receiver is a string.
     unsafe {
         let made = format(text(pattern), &mut *arguments);
@@ -245,12 +261,17 @@ unsafe fn objects(first: Id, arguments: &mut Arguments) -> Vec<Strong> {
     all
 }
 
-unsafe extern "C" fn array(_class: Id, _: Sel, first: Id, arguments: *mut Arguments) -> Id {
+unsafe extern "C-unwind" fn array(_class: Id, _: Sel, first: Id, arguments: *mut Arguments) -> Id {
     // SAFETY: the caller passes objects and nil.
     collections::array(unsafe { objects(first, &mut *arguments) }).autoreleased()
 }
 
-unsafe extern "C" fn dictionary(_class: Id, _: Sel, first: Id, arguments: *mut Arguments) -> Id {
+unsafe extern "C-unwind" fn dictionary(
+    _class: Id,
+    _: Sel,
+    first: Id,
+    arguments: *mut Arguments,
+) -> Id {
     // SAFETY: as above.
     let all = unsafe { objects(first, &mut *arguments) };
     let pairs = all
@@ -259,10 +280,19 @@ unsafe extern "C" fn dictionary(_class: Id, _: Sel, first: Id, arguments: *mut A
     collections::dictionary(pairs.collect()).autoreleased()
 }
 
-unsafe extern "C" fn raise(_class: Id, _: Sel, name: Id, pattern: Id, arguments: *mut Arguments) {
+unsafe extern "C-unwind" fn raise(
+    _class: Id,
+    _: Sel,
+    name: Id,
+    pattern: Id,
+    arguments: *mut Arguments,
+) {
     // SAFETY: the caller passes a format and what it says.
-    let (name, reason) = unsafe { (text(name), format(text(pattern), &mut *arguments)) };
-    assay_objc::diagnostics::fatal(&format!("{name} was raised: {reason}"), &[])
+    unsafe {
+        let reason = format(text(pattern), &mut *arguments);
+        let raised = exception(text(name), &reason).autoreleased();
+        assay_objc::exception::objc_exception_throw(raised)
+    }
 }
 
 const fn row(on_class: bool, selector: &'static std::ffi::CStr, function: *const ()) -> MethodRow {

@@ -65,6 +65,9 @@ pub static CLASSES: &[&Declaration] = &[
 
 /// Makes all classes known to the runtime.
 pub fn register() {
+    assay_objc::diagnostics::set_exception_maker(|name, reason| {
+        error::exception(name, reason).autoreleased()
+    });
     assay_objc::root::register();
     for class in CLASSES {
         class.register();

@@ -381,7 +381,7 @@ pub unsafe fn description<'a>(object: Id) -> &'a str {
 
 /// `NSStringFromClass`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn NSStringFromClass(class: *const assay_objc::Class) -> Id {
+pub unsafe extern "C-unwind" fn NSStringFromClass(class: *const assay_objc::Class) -> Id {
     // SAFETY: classes are never freed; null is none.
     match unsafe { class.as_ref() } {
         Some(class) => given(class.name()),
@@ -391,20 +391,20 @@ pub unsafe extern "C" fn NSStringFromClass(class: *const assay_objc::Class) -> I
 
 /// `NSStringFromSelector`.
 #[unsafe(no_mangle)]
-pub extern "C" fn NSStringFromSelector(selector: Sel) -> Id {
+pub extern "C-unwind" fn NSStringFromSelector(selector: Sel) -> Id {
     given(selector.name())
 }
 
 /// `NSSelectorFromString`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn NSSelectorFromString(name: Id) -> Sel {
+pub unsafe extern "C-unwind" fn NSSelectorFromString(name: Id) -> Sel {
     // SAFETY: the caller passes a string.
     Sel::of(unsafe { text(name) })
 }
 
 /// `NSClassFromString`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn NSClassFromString(name: Id) -> *const assay_objc::Class {
+pub unsafe extern "C-unwind" fn NSClassFromString(name: Id) -> *const assay_objc::Class {
     // SAFETY: the caller passes a string.
     let name = std::ffi::CString::new(unsafe { text(name) }).unwrap_or_default();
     assay_objc::Class::named(&name).map_or(null(), std::ptr::from_ref)

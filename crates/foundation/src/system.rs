@@ -59,7 +59,7 @@ fn fact(name: &str) -> Option<Fact> {
 
 /// `sysctlbyname`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sysctlbyname(
+pub unsafe extern "C-unwind" fn sysctlbyname(
     name: *const c_char,
     to: *mut u8,
     room: *mut usize,
@@ -94,13 +94,13 @@ pub unsafe extern "C" fn sysctlbyname(
 
 /// `mach_absolute_time`, in nanoseconds: [`mach_timebase_info`] says 1.
 #[unsafe(no_mangle)]
-pub extern "C" fn mach_absolute_time() -> u64 {
+pub extern "C-unwind" fn mach_absolute_time() -> u64 {
     nanoseconds()
 }
 
 /// `mach_timebase_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mach_timebase_info(ratio: *mut [u32; 2]) -> i32 {
+pub unsafe extern "C-unwind" fn mach_timebase_info(ratio: *mut [u32; 2]) -> i32 {
     // SAFETY: the caller's place is writable.
     unsafe { *ratio = [1, 1] };
     0
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn mach_timebase_info(ratio: *mut [u32; 2]) -> i32 {
 
 /// `clock_gettime_nsec_np`.
 #[unsafe(no_mangle)]
-pub extern "C" fn clock_gettime_nsec_np(_clock: i32) -> u64 {
+pub extern "C-unwind" fn clock_gettime_nsec_np(_clock: i32) -> u64 {
     nanoseconds()
 }
 
@@ -118,7 +118,7 @@ pub static vm_page_size: usize = 16384;
 
 /// `mach_task_self`.
 #[unsafe(no_mangle)]
-pub extern "C" fn mach_task_self() -> u32 {
+pub extern "C-unwind" fn mach_task_self() -> u32 {
     std::process::id()
 }
 
@@ -139,7 +139,7 @@ const NO_SPACE: i32 = 3;
 
 /// `vm_allocate`: zeroed pages, wherever there is room.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vm_allocate(
+pub unsafe extern "C-unwind" fn vm_allocate(
     _task: u32,
     place: *mut usize,
     bytes: usize,
@@ -167,14 +167,14 @@ pub unsafe extern "C" fn vm_allocate(
 
 /// `vm_deallocate`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vm_deallocate(_task: u32, start: usize, bytes: usize) -> i32 {
+pub unsafe extern "C-unwind" fn vm_deallocate(_task: u32, start: usize, bytes: usize) -> i32 {
     // SAFETY: the caller got these pages from `vm_allocate` and no longer uses them.
     unsafe { munmap(start as *mut c_void, bytes.max(1)) }
 }
 
 /// `os_unfair_lock_lock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn os_unfair_lock_lock(lock: *const AtomicU32) {
+pub unsafe extern "C-unwind" fn os_unfair_lock_lock(lock: *const AtomicU32) {
     // SAFETY: the caller's lock is one.
     while unsafe { &*lock }.swap(1, Ordering::Acquire) != 0 {
         std::thread::yield_now();
@@ -183,35 +183,35 @@ pub unsafe extern "C" fn os_unfair_lock_lock(lock: *const AtomicU32) {
 
 /// `os_unfair_lock_trylock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn os_unfair_lock_trylock(lock: *const AtomicU32) -> bool {
+pub unsafe extern "C-unwind" fn os_unfair_lock_trylock(lock: *const AtomicU32) -> bool {
     // SAFETY: as above.
     unsafe { &*lock }.swap(1, Ordering::Acquire) == 0
 }
 
 /// `os_unfair_lock_unlock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn os_unfair_lock_unlock(lock: *const AtomicU32) {
+pub unsafe extern "C-unwind" fn os_unfair_lock_unlock(lock: *const AtomicU32) {
     // SAFETY: as above.
     unsafe { &*lock }.store(0, Ordering::Release);
 }
 
 /// `CFRetain`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn CFRetain(object: Id) -> Id {
+pub unsafe extern "C-unwind" fn CFRetain(object: Id) -> Id {
     // SAFETY: the caller's object is alive.
     unsafe { objc_retain(object) }
 }
 
 /// `CFRelease`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn CFRelease(object: Id) {
+pub unsafe extern "C-unwind" fn CFRelease(object: Id) {
     // SAFETY: the reference is the caller's.
     unsafe { objc_release(object) }
 }
 
 /// `CFStringGetCString`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn CFStringGetCString(
+pub unsafe extern "C-unwind" fn CFStringGetCString(
     string: Id,
     to: *mut u8,
     room: isize,
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn CFStringGetCString(
 
 /// `CFStringGetLength`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn CFStringGetLength(string: Id) -> isize {
+pub unsafe extern "C-unwind" fn CFStringGetLength(string: Id) -> isize {
     // SAFETY: the caller passes a string.
     let units = unsafe { text(string) }.encode_utf16().count();
     isize::try_from(units).unwrap_or(isize::MAX)

@@ -1,6 +1,7 @@
 //! Addresses of the device. What has one stands in a table by its number: `gpuAddress` is the number above bit 40 and an offset below, as
 //! the executor counts, so that kernels can follow the addresses they find in memory, and only as far as the allocation reaches.
 
+use crate::log;
 use crate::resource::{Memory, lock};
 use assay_exec::{Bindings, BoundTexture, MOST_RESIDENTS, resident_address};
 use assay_objc::Strong;
@@ -76,6 +77,10 @@ impl Allocation {
             Some(number) => number,
             None if is_full => 0,
             None => {
+                // The log of a dispatch has a number for itself.
+                if table.entries.is_empty() {
+                    table.entries.resize_with(log::NUMBER as usize, Weak::new);
+                }
                 table.entries.push(Weak::new());
                 table.entries.len() as u32
             }
@@ -116,6 +121,29 @@ impl Allocation {
             true => format!("{kind} of {} bytes", self.length),
             false => format!("{kind} \"{label}\" of {} bytes", self.length),
         }
+    }
+
+    /// Binds it as the texture or sampler of an index.
+    ///
+    /// # Safety
+    /// As for [`Self::bound_texture`].
+    pub(crate) unsafe fn bind(&self, index: u32, bindings: &mut Bindings) {
+        match self.kind {
+            // SAFETY: the caller's promise.
+            Kind::Texture(layout) => unsafe {
+                bindings.set_texture(index, self.bound_texture(layout));
+            },
+            Kind::Sampler(sampler) => bindings.set_sampler(index, sampler),
+            Kind::Buffer => {}
+        }
+    }
+
+    pub(crate) fn is_texture(&self) -> bool {
+        matches!(self.kind, Kind::Texture(_))
+    }
+
+    pub(crate) fn is_sampler(&self) -> bool {
+        matches!(self.kind, Kind::Sampler(_))
     }
 
     /// The texels as they are bound.
@@ -173,6 +201,14 @@ impl Drop for Allocation {
             table.free.push_back(self.number);
         }
     }
+}
+
+/// What lies at an address, and how far behind its start; nothing for an address that leads nowhere.
+pub(crate) fn find(address: u64) -> Option<(Arc<Allocation>, u64)> {
+    let number = u32::try_from(address / resident_address(1)).ok()?;
+    let mut table = lock(&TABLE);
+    let found = entry(&mut table, number)?.upgrade()?;
+    Some((found, address % resident_address(1)))
 }
 
 /// All that has an address now, kept for as long as the result is.

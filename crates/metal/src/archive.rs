@@ -1,5 +1,5 @@
-//! Binary archives, which keep compiled pipelines for other runs, and log states. Compiled sources are kept in a cache of their own, so an
-//! archive is a list of the kernels it was given. Kernels do not write logs.
+//! Binary archives, which keep compiled pipelines for other runs. Compiled sources are kept in a cache of their own, so an
+//! archive is a list of the kernels it was given.
 
 use crate::device;
 use crate::library::{FUNCTION, Function};
@@ -8,7 +8,6 @@ use crate::report::wrong_use;
 use crate::resource::lock;
 use assay_foundation::string::{string, text};
 use assay_foundation::{files, no_error, set_error};
-use assay_objc::block::Block;
 use assay_objc::root::NSOBJECT;
 use assay_objc::{Bool, Id, NO, Strong, YES, class};
 use std::ptr::null_mut;
@@ -124,14 +123,4 @@ class! {
     }
     - "addLibraryWithDescriptor:error:" "B@:@^@" (this, _descriptor: Id, error: *mut Id) -> Bool { no_error(error); YES }
     - "serializeToURL:error:" "B@:@^@" (this, url: Id, error: *mut Id) -> Bool { this.serialize(url, error) }
-}
-
-/// A log state: it keeps handlers, which nothing calls.
-#[derive(Debug, Default)]
-pub struct LogState;
-
-class! {
-    /// `id<MTLLogState>`.
-    pub LOG_STATE = "AssayMTLLogState": NSOBJECT, LogState, ["MTLLogState"];
-    - "addLogHandler:" "v@:@?" (this, _block: *const Block) { }
 }

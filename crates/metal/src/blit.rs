@@ -42,54 +42,59 @@ unsafe fn inside(what: &str, buffer: Id, from: usize, length: usize) -> usize {
     fits
 }
 
+/// Encodes a fill.
+pub(crate) unsafe fn fill(session: &Session, buffer: Id, range: Range, value: u8) {
+    // SAFETY: the caller's buffer is alive, or nil.
+    let (length, kept) = unsafe {
+        (
+            inside("fillBuffer", buffer, range.location, range.length),
+            Strong::retain(buffer),
+        )
+    };
+    if range.length == 0 {
+        wrong_use("fillBuffer: the range has no bytes");
+    }
+    session.add(Command::Fill {
+        buffer: kept,
+        from: range.location,
+        length,
+        value,
+        origin: session.origin("fillBuffer", format!("{length} bytes")),
+    });
+}
+
+/// Encodes a copy.
+pub(crate) unsafe fn copy(
+    session: &Session,
+    (from, at): (Id, usize),
+    (to, to_at): (Id, usize),
+    size: usize,
+) {
+    // SAFETY: the caller's buffers are alive, or nil.
+    let (length, source, target) = unsafe {
+        let source = inside("copyFromBuffer, source", from, at, size);
+        let target = inside("copyFromBuffer, destination", to, to_at, size);
+        (source.min(target), Strong::retain(from), Strong::retain(to))
+    };
+    if size == 0 {
+        wrong_use("copyFromBuffer: the size is zero");
+    }
+    if from == to && at.abs_diff(to_at) < length {
+        wrong_use(&format!(
+            "copyFromBuffer: {length} bytes from offset {at} to offset {to_at} of one buffer overlap"
+        ));
+    }
+    session.add(Command::Copy {
+        from: source,
+        at,
+        to: target,
+        to_at,
+        length,
+        origin: session.origin("copyFromBuffer", format!("{length} bytes")),
+    });
+}
+
 impl Blit {
-    unsafe fn fill(&self, buffer: Id, range: Range, value: u8) {
-        // SAFETY: the caller's buffer is alive, or nil.
-        let (length, kept) = unsafe {
-            (
-                inside("fillBuffer", buffer, range.location, range.length),
-                Strong::retain(buffer),
-            )
-        };
-        if range.length == 0 {
-            wrong_use("fillBuffer: the range has no bytes");
-        }
-        self.session.add(Command::Fill {
-            buffer: kept,
-            from: range.location,
-            length,
-            value,
-            origin: self.session.origin("fillBuffer", format!("{length} bytes")),
-        });
-    }
-
-    unsafe fn copy(&self, (from, at): (Id, usize), (to, to_at): (Id, usize), size: usize) {
-        // SAFETY: the caller's buffers are alive, or nil.
-        let (length, source, target) = unsafe {
-            let source = inside("copyFromBuffer, source", from, at, size);
-            let target = inside("copyFromBuffer, destination", to, to_at, size);
-            (source.min(target), Strong::retain(from), Strong::retain(to))
-        };
-        if size == 0 {
-            wrong_use("copyFromBuffer: the size is zero");
-        }
-        if from == to && at.abs_diff(to_at) < length {
-            wrong_use(&format!(
-                "copyFromBuffer: {length} bytes from offset {at} to offset {to_at} of one buffer overlap"
-            ));
-        }
-        self.session.add(Command::Copy {
-            from: source,
-            at,
-            to: target,
-            to_at,
-            length,
-            origin: self
-                .session
-                .origin("copyFromBuffer", format!("{length} bytes")),
-        });
-    }
-
     fn copy_texels(&self, from: Side, to: Side, size: [u64; 3]) {
         let copy = TexelCopy { from, to, size };
         self.session.add(Command::Texels(Box::new(copy)));
@@ -102,9 +107,9 @@ class! {
     - "label" "@@:" (this) -> Id { this.session.label().autoreleased() }
     - "setLabel:" "v@:@" (this, label: Id) { this.session.set_label(label); }
     - "device" "@@:" (this) -> Id { device::shared() }
-    - "fillBuffer:range:value:" "v@:@{_NSRange=QQ}C" (this, buffer: Id, range: Range, value: u8) { this.fill(buffer, range, value); }
+    - "fillBuffer:range:value:" "v@:@{_NSRange=QQ}C" (this, buffer: Id, range: Range, value: u8) { fill(&this.session, buffer, range, value); }
     - "copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:" "v@:@Q@QQ" (this, from: Id, at: usize, to: Id, to_at: usize, size: usize) {
-        this.copy((from, at), (to, to_at), size);
+        copy(&this.session, (from, at), (to, to_at), size);
     }
     - "copyFromBuffer:sourceOffset:sourceBytesPerRow:sourceBytesPerImage:sourceSize:toTexture:destinationSlice:destinationLevel:destinationOrigin:"
       "v@:@QQQ{?=QQQ}@QQ{?=QQQ}"

@@ -1,5 +1,6 @@
 //! What a command buffer does: commands that encoders leave in it, and where they come from.
 
+use crate::address::Allocation;
 use crate::stack::Stack;
 use crate::texel_copy::TexelCopy;
 use assay_objc::Strong;
@@ -13,6 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub(crate) enum Bound {
     Buffer(Strong, usize),
     Bytes(Arc<[u8]>),
+    /// What an argument table names: an allocation and an offset.
+    Address(Arc<Allocation>, u64),
 }
 
 /// How many threads a dispatch has.
@@ -22,6 +25,8 @@ pub(crate) enum Extent {
     Groups([u32; 3]),
     /// Threadgroups that three numbers in a buffer say.
     Indirect(Strong, usize),
+    /// The same, at an address.
+    At(Arc<Allocation>, u64),
 }
 
 impl fmt::Display for Extent {
@@ -29,7 +34,9 @@ impl fmt::Display for Extent {
         let (counts, unit) = match self {
             Self::Threads(counts) => (counts, "threads"),
             Self::Groups(counts) => (counts, "threadgroups"),
-            Self::Indirect(..) => return write!(f, "a number in a buffer of threadgroups"),
+            Self::Indirect(..) | Self::At(..) => {
+                return write!(f, "a number in a buffer of threadgroups");
+            }
         };
         let [x, y, z] = counts;
         write!(f, "{x}×{y}×{z} {unit}")
@@ -44,15 +51,26 @@ pub(crate) struct Dispatch {
     pub(crate) memory: Vec<(u32, u32)>,
     pub(crate) textures: Vec<(u32, Strong)>,
     pub(crate) samplers: Vec<(u32, Strong)>,
+    /// Textures and samplers that an argument table names.
+    pub(crate) resources: Vec<(u32, Arc<Allocation>)>,
     pub(crate) extent: Extent,
     pub(crate) threadgroup: [u32; 3],
     pub(crate) origin: Arc<Origin>,
+}
+
+/// Which time of an encoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edge {
+    Start,
+    End,
 }
 
 /// A command.
 #[derive(Debug)]
 pub(crate) enum Command {
     Dispatch(Box<Dispatch>),
+    /// A dispatch over a limit: nothing of the command buffer runs from here on, for this reason.
+    Refused(String),
     Fill {
         buffer: Strong,
         from: usize,
@@ -70,8 +88,8 @@ pub(crate) enum Command {
     },
     /// A copy between textures, or a texture and a buffer.
     Texels(Box<TexelCopy>),
-    /// A timestamp, into a place of a sample buffer.
-    Sample(Strong, usize),
+    /// A timestamp, into a place of a sample buffer: of the encoder that follows, or of the one before.
+    Sample(Strong, usize, Edge),
     Signal(Strong, u64),
     Wait(Strong, u64),
     /// An encoder begins; its dispatches are concurrent or not.
@@ -90,7 +108,7 @@ impl Command {
     /// What it is, in words.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::Dispatch(_) => "a dispatch",
+            Self::Dispatch(_) | Self::Refused(_) => "a dispatch",
             Self::Fill { .. } => "a fill",
             Self::Copy { .. } => "a copy",
             Self::Texels(_) => "a copy of texels",

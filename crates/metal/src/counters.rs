@@ -1,4 +1,5 @@
-//! Counters: timestamps where compute encoders begin and end, which is all that Apple's GPUs offer. They are those of this CPU.
+//! Counters: timestamps where compute encoders begin and end, which is all that Apple's GPUs offer. They are those of
+//! this CPU, or modelled (`clock`).
 
 use crate::device;
 use crate::plain;
@@ -90,12 +91,15 @@ pub(crate) unsafe fn sample_buffer(descriptor: Id, error: *mut Id) -> Id {
     }
 }
 
-/// Takes a sample, on the thread of the queue.
-pub(crate) fn sample(buffer: &Strong, index: usize) {
+/// `MTLCounterErrorValue`: the time of a sample is not known.
+pub(crate) const UNKNOWN: u64 = u64::MAX;
+
+/// Sets a sample, on the thread of the queue.
+pub(crate) fn set(buffer: &Strong, index: usize, time: u64) {
     // SAFETY: the command keeps the buffer.
     let samples = unsafe { SAMPLES.state::<Samples>(buffer.id()) };
     match samples.and_then(|samples| samples.taken.get(index)) {
-        Some(place) => place.store(assay_foundation::system::nanoseconds(), Relaxed),
+        Some(place) => place.store(time, Relaxed),
         None => wrong_use(&format!(
             "a counter sample at index {index} lies outside its buffer"
         )),

@@ -1,10 +1,13 @@
 //! The device: what it says about itself, and what it makes.
 
 use crate::archive;
+use crate::argument_encoder;
 use crate::counters;
 use crate::encoder::Size;
 use crate::indirect;
 use crate::library;
+use crate::log;
+use crate::metal4;
 use crate::plain;
 use crate::queue;
 use crate::report::wrong_use;
@@ -136,12 +139,12 @@ class! {
         if let Some(cpu) = cpu.as_mut() { *cpu = now; }
         if let Some(gpu) = gpu.as_mut() { *gpu = now; }
     }
-    - "newCommandQueue" "@@:" (this) -> Id { queue::queue().into_owned() }
+    - "newCommandQueue" "@@:" (this) -> Id { queue::queue(Strong::nil()).into_owned() }
     - "newCommandQueueWithMaxCommandBufferCount:" "@@:Q" (this, count: u64) -> Id {
         if count == 0 { wrong_use("newCommandQueueWithMaxCommandBufferCount: 0: expected at least 1"); }
-        queue::queue().into_owned()
+        queue::queue(Strong::nil()).into_owned()
     }
-    - "newCommandQueueWithDescriptor:" "@@:@" (this, _descriptor: Id) -> Id { queue::queue().into_owned() }
+    - "newCommandQueueWithDescriptor:" "@@:@" (this, descriptor: Id) -> Id { queue::queue_of(descriptor).into_owned() }
     - "newBufferWithLength:options:" "@@:QQ" (this, length: usize, options: usize) -> Id { resource::buffer(length, options).into_owned() }
     - "newBufferWithBytes:length:options:" "@@:r^vQQ" (this, bytes: *const u8, length: usize, options: usize) -> Id {
         resource::buffer_of(bytes, length, options).into_owned()
@@ -211,9 +214,10 @@ class! {
     }
     - "newBinaryArchiveWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, error: *mut Id) -> Id { archive::archive(descriptor, error).into_owned() }
     - "newDynamicLibrary:error:" "@@:@^@" (this, _library: Id, error: *mut Id) -> Id { missing(error, "dynamic libraries") }
-    - "newLogStateWithDescriptor:error:" "@@:@^@" (this, _descriptor: Id, error: *mut Id) -> Id {
+    - "newDynamicLibraryWithURL:error:" "@@:@^@" (this, _url: Id, error: *mut Id) -> Id { missing(error, "dynamic libraries") }
+    - "newLogStateWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, error: *mut Id) -> Id {
         assay_foundation::no_error(error);
-        archive::LOG_STATE.make(archive::LogState).into_owned()
+        log::log_state(descriptor).into_owned()
     }
     - "newCounterSampleBufferWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, error: *mut Id) -> Id { counters::sample_buffer(descriptor, error) }
     - "newTextureWithDescriptor:" "@@:@" (this, descriptor: Id) -> Id { texture::texture(descriptor).into_owned() }
@@ -224,7 +228,26 @@ class! {
     - "newIndirectCommandBufferWithDescriptor:maxCommandCount:options:" "@@:@QQ" (this, descriptor: Id, count: usize, options: usize) -> Id {
         indirect::indirect_commands(descriptor, count, options).into_owned()
     }
-    - "newArgumentEncoderWithArguments:" "@@:@" (this, _arguments: Id) -> Id { missing(null_mut(), "argument encoders") }
+    - "newArgumentEncoderWithArguments:" "@@:@" (this, arguments: Id) -> Id { argument_encoder::of_descriptors(arguments).into_owned() }
+    - "newMTL4CommandQueue" "@@:" (this) -> Id { metal4::queue(null_mut()).into_owned() }
+    - "newMTL4CommandQueueWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, error: *mut Id) -> Id {
+        assay_foundation::no_error(error);
+        metal4::queue(descriptor).into_owned()
+    }
+    - "newCommandAllocator" "@@:" (this) -> Id { metal4::allocator(null_mut()).into_owned() }
+    - "newCommandAllocatorWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, error: *mut Id) -> Id {
+        assay_foundation::no_error(error);
+        metal4::allocator(descriptor).into_owned()
+    }
+    - "newCommandBuffer" "@@:" (this) -> Id { metal4::commands().into_owned() }
+    - "newArgumentTableWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, error: *mut Id) -> Id {
+        assay_foundation::no_error(error);
+        metal4::table(descriptor).into_owned()
+    }
+    - "newCompilerWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, error: *mut Id) -> Id {
+        assay_foundation::no_error(error);
+        metal4::compiler(descriptor).into_owned()
+    }
     - "newRenderPipelineStateWithDescriptor:error:" "@@:@^@" (this, _descriptor: Id, error: *mut Id) -> Id { missing(error, "render pipelines") }
 }
 class! {

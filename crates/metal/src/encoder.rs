@@ -1,9 +1,12 @@
 //! Compute encoders: what they are told becomes commands of their command buffer.
 
-use crate::command::{Bound, Command, Dispatch, Extent};
+use crate::address::Allocation;
+use crate::command::{Bound, Command, Dispatch, Edge, Extent};
 use crate::device;
 use crate::indirect::{INDIRECT_COMMANDS, IndirectCommands};
 use crate::library::{PIPELINE, Pipeline};
+use crate::limits::over_limit;
+use crate::metal4::Table;
 use crate::report::{encoder_made, wrong_use};
 use crate::resource::{BUFFER, Buffer, lock};
 use crate::sampler::{SAMPLER, SamplerState};
@@ -42,12 +45,13 @@ struct State {
     memory: BTreeMap<u32, u32>,
     textures: BTreeMap<u32, Strong>,
     samplers: BTreeMap<u32, Strong>,
+    resources: Vec<(u32, Arc<Allocation>)>,
 }
 
 /// A compute encoder.
 #[derive(Debug, Default)]
 pub struct Compute {
-    session: Session,
+    pub(crate) session: Session,
     kind: u64,
     /// Samples that are taken where it ends.
     ends: Mutex<Vec<(Strong, usize)>>,
@@ -62,8 +66,6 @@ const TEXTURES: u64 = 128;
 const SAMPLERS: u64 = 16;
 /// Most bytes of `setBytes`.
 const INLINE: usize = 4096;
-/// Most bytes of threadgroup memory.
-const THREADGROUP_MEMORY: u64 = 32 << 10;
 /// `MTLDispatchTypeConcurrent`.
 const CONCURRENT: u64 = 1;
 
@@ -82,7 +84,14 @@ pub(crate) fn compute(commands: Id, kind: u64, ends: Vec<(Strong, usize)>) -> St
 }
 
 impl Compute {
-    unsafe fn set_pipeline(&self, pipeline: Id) {
+    /// Takes what an argument table names in place of what is bound.
+    pub(crate) fn set_table(&self, table: &Table) {
+        let mut state = lock(&self.state);
+        state.bound = table.buffers();
+        state.resources = table.resources();
+    }
+
+    pub(crate) unsafe fn set_pipeline(&self, pipeline: Id) {
         if pipeline.is_null() {
             wrong_use("setComputePipelineState: the pipeline is nil");
         }
@@ -204,7 +213,7 @@ impl Compute {
         );
     }
 
-    fn set_memory(&self, length: u64, index: u64) {
+    pub(crate) fn set_memory(&self, length: u64, index: u64) {
         if !length.is_multiple_of(16) {
             wrong_use(&format!(
                 "setThreadgroupMemoryLength: {length} bytes at index {index}: expected a multiple of 16"
@@ -219,7 +228,7 @@ impl Compute {
         lock(&self.state).memory.insert(index as u32, length);
     }
 
-    fn dispatch(&self, extent: Extent, threadgroup: Size) {
+    pub(crate) fn dispatch(&self, extent: Extent, threadgroup: Size) {
         self.dispatch_with(&lock(&self.state), extent, threadgroup);
     }
 
@@ -231,8 +240,12 @@ impl Compute {
         // SAFETY: the reference keeps it.
         let pipeline = unsafe { PIPELINE.state::<Pipeline>(state.pipeline.id()) };
         let name = pipeline.map_or("", |pipeline| pipeline.name.as_str());
-        if let Some(pipeline) = pipeline {
-            validate(pipeline, state, threadgroup);
+        if let Some(refused) =
+            pipeline.and_then(|pipeline| over_limit(pipeline, state.memory.values(), threadgroup))
+        {
+            wrong_use(&refused);
+            self.session.add(Command::Refused(refused));
+            return;
         }
         let [x, y, z] = threadgroup.counts();
         let shown = || format!("{extent} in threadgroups of {x}×{y}×{z}");
@@ -258,6 +271,7 @@ impl Compute {
                 .collect(),
             textures: pairs(&state.textures),
             samplers: pairs(&state.samplers),
+            resources: state.resources.clone(),
             extent,
             threadgroup: threadgroup.counts(),
             origin,
@@ -266,7 +280,7 @@ impl Compute {
     }
 
     /// Adds the commands of an indirect command buffer.
-    unsafe fn execute(&self, commands: Id, range: Range) {
+    pub(crate) unsafe fn execute(&self, commands: Id, range: Range) {
         // SAFETY: the caller's buffer is alive, or nil.
         let Some(indirect) = (unsafe { INDIRECT_COMMANDS.state::<IndirectCommands>(commands) })
         else {
@@ -400,26 +414,6 @@ fn pairs(objects: &BTreeMap<u32, Strong>) -> Vec<(u32, Strong)> {
         .collect()
 }
 
-/// Says what of a dispatch is over the limits of its pipeline or of the device.
-fn validate(pipeline: &Pipeline, state: &State, threadgroup: Size) {
-    let [x, y, z] = threadgroup.counts().map(u64::from);
-    let threads = x.saturating_mul(y).saturating_mul(z);
-    let name = &pipeline.name;
-    if threads > pipeline.most_threads() || threads == 0 {
-        wrong_use(&format!(
-            "{name}: a threadgroup of {x}×{y}×{z} threads: expected 1 to {}",
-            pipeline.most_threads()
-        ));
-    }
-    let own = pipeline.threadgroup_memory();
-    let given: u64 = state.memory.values().map(|bytes| u64::from(*bytes)).sum();
-    if own + given > THREADGROUP_MEMORY {
-        wrong_use(&format!(
-            "{name}: {own} bytes of threadgroup memory in the kernel and {given} of the encoder: expected at most {THREADGROUP_MEMORY} together"
-        ));
-    }
-}
-
 fn resource_is_nil(what: &str, resource: Id) {
     if resource.is_null() {
         wrong_use(&format!("{what}: the resource is nil"));
@@ -474,7 +468,7 @@ class! {
     - "useHeap:" "v@:@" (this, heap: Id) { resource_is_nil("useHeap", heap); }
     - "useHeaps:count:" "v@:r^@Q" (this, _heaps: *const Id, _count: usize) { }
     - "endEncoding" "v@:" (this) {
-        for (samples, index) in std::mem::take(&mut *lock(&this.ends)) { this.session.add(Command::Sample(samples, index)); }
+        for (samples, index) in std::mem::take(&mut *lock(&this.ends)) { this.session.add(Command::Sample(samples, index, Edge::End)); }
         this.session.end();
     }
     - "insertDebugSignpost:" "v@:@" (this, _name: Id) { }

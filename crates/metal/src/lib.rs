@@ -7,11 +7,12 @@
 //! - `device` makes everything; `address` knows where memory is for kernels; `library` has libraries, functions and pipelines, `resource` buffers and heaps,
 //!   `texture` and `sampler` what they are called, `sync` events and
 //!   fences, `queue` queues and command buffers, `encoder` what encodes a `command`, `indirect` commands that are
-//!   executed often, `run` what becomes of it, `plain` descriptors;
+//!   executed often, `bind` what it binds, `run` what becomes of it,
+//!   `plain` descriptors;
 //! - `reflection` says what kernels bind and which function constants they declare, `counters` has timestamps of encoders, `figures`
 //!   what tests ask the runtime about itself;
 //! - `fork` refuses children of a process that has used Metal;
-//! - `record` writes what is encoded to a file, for `assay trace`;
+//! - `clock` has GPU times predicted instead of the host's; `record` writes what is encoded to a file, for `assay trace`;
 //! - `order` finds dispatches that nothing orders, `report` tells what was wrong, `suppress` knows what is known;
 //! - a class is one table of selector, type encoding and function, so that what is there is data;
 //! - [`settings`] has the switches that a program's environment gives.
@@ -29,8 +30,12 @@
 
 mod address;
 pub mod archive;
+pub mod argument_encoder;
+mod bind;
 pub mod blit;
+mod clock;
 mod command;
+pub mod constants;
 pub mod counters;
 pub mod device;
 pub mod encoder;
@@ -38,6 +43,9 @@ pub mod figures;
 mod fork;
 pub mod indirect;
 pub mod library;
+mod limits;
+pub mod log;
+pub mod metal4;
 mod order;
 pub mod plain;
 pub mod queue;
@@ -71,13 +79,14 @@ pub fn classes() -> Vec<&'static Declaration> {
         &texture::TEXTURE,
         &sampler::SAMPLER,
         &archive::ARCHIVE,
-        &archive::LOG_STATE,
+        &argument_encoder::ARGUMENT_ENCODER,
+        &log::LOG_STATE,
         &sync::EVENT,
         &sync::FENCE,
         &sync::LISTENER,
         &library::LIBRARY,
         &library::FUNCTION,
-        &library::CONSTANTS,
+        &constants::CONSTANTS,
         &library::PIPELINE,
         &reflection::BINDING,
         &reflection::REFLECTION,
@@ -93,6 +102,7 @@ pub fn classes() -> Vec<&'static Declaration> {
         &indirect::INDIRECT_COMMAND,
         &blit::BLIT,
     ];
+    all.extend(metal4::CLASSES);
     all.extend(plain::CLASSES);
     all
 }

@@ -1,6 +1,9 @@
 //! Libraries, functions, function constants and compute pipelines.
 
+use crate::argument_encoder;
+use crate::constants::{CONSTANTS, Constants};
 use crate::device;
+use crate::log as kernel_log;
 use crate::plain;
 use crate::record;
 use crate::reflection;
@@ -10,12 +13,11 @@ use crate::service;
 use crate::settings::{cache, settings};
 use assay_device::CpuKernel;
 use assay_foundation::collections::{array, pairs};
-use assay_foundation::string::{Range, description, string, text};
+use assay_foundation::string::{description, string, text};
 use assay_foundation::{no_error, set_error};
 use assay_front::{Bytes, Checks, Clang, GivenConstant, Source, SourceOptions};
 use assay_objc::root::NSOBJECT;
 use assay_objc::{Bool, Id, Strong, class};
-use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -175,10 +177,12 @@ pub(crate) unsafe fn of_source(source: Id, options: Id, error: *mut Id) -> Id {
         let defines = defines
             .iter()
             .map(|(name, value)| format!("{}={}", text(name.id()), description(value.id())));
+        let logging = plain::get::<Bool>(options, c"enableLogging").is_some_and(Bool::get);
+        let logging = logging.then(|| kernel_log::MACRO.to_owned());
         let options = SourceOptions {
             fast_math: fast.is_none_or(Bool::get),
             standard: standard.parse().unwrap_or_default(),
-            defines: defines.collect(),
+            defines: defines.chain(logging).collect(),
             ..SourceOptions::default()
         };
         let source = text(source).to_owned();
@@ -286,6 +290,21 @@ class! {
     - "installName" "@@:" (this) -> Id { null_mut() }
 }
 
+/// The function of a library, with its reference; nil with an error if there is none.
+///
+/// # Safety
+/// All must be what they are called, or nil; the place null or writable.
+pub(crate) unsafe fn function_of(library: Id, name: Id, values: Id, error: *mut Id) -> Id {
+    // SAFETY: the caller's promise.
+    match unsafe { LIBRARY.state::<Library>(library) } {
+        Some(known) => known.specialised(library, name, values, error),
+        None => {
+            wrong_use("a function descriptor has no library");
+            null_mut()
+        }
+    }
+}
+
 /// A kernel of a library, with the values of its function constants.
 #[derive(Debug, Default)]
 pub struct Function {
@@ -293,6 +312,17 @@ pub struct Function {
     pub(crate) name: String,
     constants: Vec<GivenConstant>,
     label: Mutex<Strong>,
+}
+
+impl Function {
+    /// What it takes; nothing if it cannot be read.
+    pub(crate) fn arguments(&self) -> Vec<assay_ssa::Argument> {
+        // SAFETY: the function keeps its library.
+        let library = unsafe { LIBRARY.state::<Library>(self.library.id()) };
+        library.map_or_else(Vec::new, |library| {
+            reflection::arguments(library, &self.name)
+        })
+    }
 }
 
 class! {
@@ -304,102 +334,17 @@ class! {
     - "setLabel:" "v@:@" (this, label: Id) { *lock(&this.label) = string(text(label)); }
     - "device" "@@:" (this) -> Id { device::shared() }
     - "options" "Q@:" (this) -> u64 { 0 }
+    - "newArgumentEncoderWithBufferIndex:" "@@:Q" (this, index: u64) -> Id { argument_encoder::of_function(this.id, index).into_owned() }
+    - "newArgumentEncoderWithBufferIndex:reflection:" "@@:Q^@" (this, index: u64, reflection: *mut Id) -> Id {
+        if let Some(place) = reflection.as_mut() { *place = null_mut(); }
+        argument_encoder::of_function(this.id, index).into_owned()
+    }
     - "functionConstantsDictionary" "@@:" (this) -> Id {
         match LIBRARY.state::<Library>(this.library.id()) {
             Some(library) => reflection::function_constants(library, &this.name).autoreleased(),
             None => null_mut(),
         }
     }
-}
-
-/// Values of function constants.
-#[derive(Debug, Default)]
-pub struct Constants(Mutex<Vec<GivenConstant>>);
-
-/// `MTLDataType`: its number, the name in constants, bytes of an element.
-const TYPES: [(u64, &str, usize); 12] = [
-    (3, "float", 4),
-    (16, "half", 2),
-    (29, "int", 4),
-    (33, "uint", 4),
-    (37, "short", 2),
-    (41, "ushort", 2),
-    (45, "char", 1),
-    (49, "uchar", 1),
-    (53, "bool", 1),
-    (81, "long", 8),
-    (85, "ulong", 8),
-    (121, "bfloat", 2),
-];
-
-/// A value of a type at an address, as a constant; and the bytes to the next.
-unsafe fn constant(key: &str, kind: u64, value: *const u8) -> Option<(GivenConstant, usize)> {
-    // Vectors of two to four elements follow their scalar.
-    let scalar = |&&(number, ..): &&(u64, &str, usize)| (number..number + 4).contains(&kind);
-    let Some(&(number, name, size)) = TYPES.iter().find(scalar) else {
-        wrong_use(&format!(
-            "function constant {key}: data type {kind} is not a scalar or vector"
-        ));
-        return None;
-    };
-    let lanes = (kind - number + 1) as usize;
-    let zeros = vec!["0"; lanes].join(",");
-    let typed = if lanes == 1 {
-        name.to_owned()
-    } else {
-        format!("{name}{lanes}")
-    };
-    let zeros = if name == "bool" {
-        zeros.replace('0', "false")
-    } else {
-        zeros
-    };
-    let mut given: GivenConstant = format!("{key}={typed}:{zeros}").parse().ok()?;
-    for (lane, element) in given.elements.iter_mut().enumerate() {
-        let mut word = [0; 8];
-        // SAFETY: the program passes a value of the type it names.
-        unsafe { std::ptr::copy_nonoverlapping(value.add(lane * size), word.as_mut_ptr(), size) };
-        *element = u64::from_le_bytes(word);
-        if name == "bool" {
-            *element = u64::from(*element != 0);
-        }
-    }
-    let stride = if lanes == 3 { 4 } else { lanes } * size;
-    Some((given, stride))
-}
-
-impl Constants {
-    unsafe fn set(&self, key: &str, kind: u64, value: *const u8) -> usize {
-        if value.is_null() {
-            wrong_use(&format!(
-                "function constant {key}: the address of its value is null"
-            ));
-            return 0;
-        }
-        // SAFETY: the caller's promise.
-        let Some((given, stride)) = (unsafe { constant(key, kind, value) }) else {
-            return 0;
-        };
-        let mut all = lock(&self.0);
-        all.retain(|known| known.key != given.key);
-        all.push(given);
-        stride
-    }
-}
-
-class! {
-    /// `MTLFunctionConstantValues`.
-    pub CONSTANTS = "MTLFunctionConstantValues": NSOBJECT, Constants, ["NSCopying"];
-    - "setConstantValue:type:atIndex:" "v@:r^vQQ" (this, value: *const u8, kind: u64, index: u64) { this.set(&index.to_string(), kind, value); }
-    - "setConstantValue:type:withName:" "v@:r^vQ@" (this, value: *const u8, kind: u64, name: Id) { this.set(text(name), kind, value); }
-    - "setConstantValues:type:withRange:" "v@:r^vQ{_NSRange=QQ}" (this, values: *const u8, kind: u64, range: Range) {
-        let mut at = values;
-        for index in range.location..range.location.saturating_add(range.length) {
-            at = at.add(this.set(&index.to_string(), kind, at));
-        }
-    }
-    - "reset" "v@:" (this) { lock(&this.0).clear(); }
-    - "copyWithZone:" "@@:^v" (this, _zone: *mut c_void) -> Id { CONSTANTS.make(Constants(Mutex::new(lock(&this.0).clone()))).into_owned() }
 }
 
 /// A kernel ready to run.
@@ -417,6 +362,15 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
+    /// Returns true if its kernel may write logs.
+    pub(crate) fn logs(&self) -> bool {
+        // SAFETY: the reference keeps it.
+        let library = unsafe { LIBRARY.state::<Library>(self.library.id()) };
+        let source = library.and_then(|library| library.source.as_ref());
+        source
+            .is_some_and(|(_, options)| options.defines.iter().any(|one| one == kernel_log::MACRO))
+    }
+
     /// The line of the source that a place, `program_source:LINE:COLUMN`, names.
     pub(crate) fn source_line(&self, place: &str) -> Option<String> {
         let mut parts = place.strip_prefix("program_source:")?.split(':');
@@ -579,6 +533,14 @@ fn prepare(function: &Function) -> Result<Pipeline, String> {
     })
 }
 
+/// Kernels call no functions through tables here, as the device says (`supportsFunctionPointers`).
+fn no_tables(what: &str) -> Id {
+    wrong_use(&format!(
+        "{what} function tables are not available; nil is answered"
+    ));
+    null_mut()
+}
+
 class! {
     /// `id<MTLComputePipelineState>`.
     pub PIPELINE = "AssayMTLComputePipelineState": NSOBJECT, Pipeline, ["MTLComputePipelineState"];
@@ -588,5 +550,8 @@ class! {
     - "threadExecutionWidth" "Q@:" (this) -> u64 { 32 }
     - "staticThreadgroupMemoryLength" "Q@:" (this) -> u64 { this.threadgroup_memory() }
     - "supportIndirectCommandBuffers" "B@:" (this) -> Bool { this.indirect.into() }
+    - "newVisibleFunctionTableWithDescriptor:" "@@:@" (this, _descriptor: Id) -> Id { no_tables("newVisibleFunctionTableWithDescriptor:") }
+    - "newIntersectionFunctionTableWithDescriptor:" "@@:@" (this, _descriptor: Id) -> Id { no_tables("newIntersectionFunctionTableWithDescriptor:") }
+    - "functionHandleWithFunction:" "@@:@" (this, _function: Id) -> Id { no_tables("functionHandleWithFunction:") }
     - "imageblockMemoryLengthForDimensions:" "Q@:{?=QQQ}" (this, _size: crate::encoder::Size) -> u64 { 0 }
 }

@@ -320,6 +320,55 @@ descriptors! {
         0 "level" "setLevel:" signed 0;
         1 "bufferSize" "setBufferSize:" signed 0;
     }
+    QUEUE_4_DESCRIPTOR "MTL4CommandQueueDescriptor" {
+        0 "label" "setLabel:" copy;
+        1 "feedbackQueue" "setFeedbackQueue:" retain;
+    }
+    ALLOCATOR_DESCRIPTOR "MTL4CommandAllocatorDescriptor" {
+        0 "label" "setLabel:" copy;
+    }
+    COMMAND_BUFFER_4_OPTIONS "MTL4CommandBufferOptions" {
+        0 "logState" "setLogState:" retain;
+    }
+    TABLE_DESCRIPTOR "MTL4ArgumentTableDescriptor" {
+        0 "label" "setLabel:" copy;
+        0 "maxBufferBindCount" "setMaxBufferBindCount:" unsigned 0;
+        1 "maxTextureBindCount" "setMaxTextureBindCount:" unsigned 0;
+        2 "maxSamplerStateBindCount" "setMaxSamplerStateBindCount:" unsigned 0;
+        3 "initializeBindings" "setInitializeBindings:" bool 0;
+        4 "supportAttributeStrides" "setSupportAttributeStrides:" bool 0;
+    }
+    COMPILER_DESCRIPTOR "MTL4CompilerDescriptor" {
+        0 "label" "setLabel:" copy;
+        1 "pipelineDataSetSerializer" "setPipelineDataSetSerializer:" retain;
+    }
+    COMPILER_TASK_OPTIONS "MTL4CompilerTaskOptions" {
+        0 "lookupArchives" "setLookupArchives:" copy;
+    }
+    LIBRARY_DESCRIPTOR "MTL4LibraryDescriptor" {
+        0 "source" "setSource:" copy;
+        1 "options" "setOptions:" copy;
+        2 "name" "setName:" copy;
+    }
+    LIBRARY_FUNCTION_DESCRIPTOR "MTL4LibraryFunctionDescriptor" {
+        0 "name" "setName:" copy;
+        1 "library" "setLibrary:" retain;
+    }
+    SPECIALIZED_FUNCTION_DESCRIPTOR "MTL4SpecializedFunctionDescriptor" {
+        0 "functionDescriptor" "setFunctionDescriptor:" copy;
+        1 "specializedName" "setSpecializedName:" copy;
+        2 "constantValues" "setConstantValues:" copy;
+    }
+    PIPELINE_4_DESCRIPTOR "MTL4ComputePipelineDescriptor" {
+        0 "label" "setLabel:" copy;
+        1 "computeFunctionDescriptor" "setComputeFunctionDescriptor:" copy;
+        2 "options" "setOptions:" copy;
+        3 "staticLinkingDescriptor" "setStaticLinkingDescriptor:" copy;
+        0 "maxTotalThreadsPerThreadgroup" "setMaxTotalThreadsPerThreadgroup:" unsigned 0;
+        1 "threadGroupSizeIsMultipleOfThreadExecutionWidth" "setThreadGroupSizeIsMultipleOfThreadExecutionWidth:" bool 0;
+        2 "supportIndirectCommandBuffers" "setSupportIndirectCommandBuffers:" signed 0;
+        3 "supportBinaryLinking" "setSupportBinaryLinking:" bool 0;
+    }
 }
 
 const CONVENIENCE: &[(&Declaration, &[MethodRow])] = &[

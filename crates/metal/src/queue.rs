@@ -2,7 +2,8 @@
 //! `enqueue`), and then calls their handlers.
 
 use crate::blit;
-use crate::command::Command;
+use crate::clock;
+use crate::command::{Command, Edge};
 use crate::counters;
 use crate::device;
 use crate::encoder;
@@ -47,6 +48,8 @@ pub struct Queue {
     number: u64,
     line: Arc<Line>,
     label: Mutex<Strong>,
+    /// Who sees what kernels log.
+    log: Strong,
 }
 
 impl Drop for Queue {
@@ -56,8 +59,23 @@ impl Drop for Queue {
     }
 }
 
-/// A new queue; nil in a child that cannot use Metal.
-pub(crate) fn queue() -> Strong {
+/// A new queue as a descriptor wants it; nil in a child that cannot use Metal.
+///
+/// # Safety
+/// The descriptor must be one, or nil.
+pub(crate) unsafe fn queue_of(descriptor: Id) -> Strong {
+    // SAFETY: the caller's promise.
+    queue(unsafe { log_state_of(descriptor) })
+}
+
+/// The log state of a descriptor.
+pub(crate) unsafe fn log_state_of(descriptor: Id) -> Strong {
+    // SAFETY: the caller's descriptor is one, or nil.
+    unsafe { Strong::retain(plain::get(descriptor, c"logState").unwrap_or(std::ptr::null_mut())) }
+}
+
+/// A new queue with a log state or nil; nil in a child that cannot use Metal.
+pub(crate) fn queue(log: Strong) -> Strong {
     if fork::refused("newCommandQueue answers nil") {
         return Strong::default();
     }
@@ -68,6 +86,7 @@ pub(crate) fn queue() -> Strong {
             number: QUEUES.fetch_add(1, Relaxed) + 1,
             line: Arc::default(),
             label: Mutex::default(),
+            log,
         })
     }
 }
@@ -133,11 +152,11 @@ class! {
     - "label" "@@:" (this) -> Id { lock(&this.label).clone().autoreleased() }
     - "setLabel:" "v@:@" (this, label: Id) { *lock(&this.label) = string(text(label)); }
     - "device" "@@:" (this) -> Id { device::shared() }
-    - "commandBuffer" "@@:" (this) -> Id { command_buffer(&this, true).autoreleased() }
-    - "commandBufferWithUnretainedReferences" "@@:" (this) -> Id { command_buffer(&this, false).autoreleased() }
+    - "commandBuffer" "@@:" (this) -> Id { command_buffer(&this, true, Strong::nil()).autoreleased() }
+    - "commandBufferWithUnretainedReferences" "@@:" (this) -> Id { command_buffer(&this, false, Strong::nil()).autoreleased() }
     - "commandBufferWithDescriptor:" "@@:@" (this, descriptor: Id) -> Id {
         let retains = plain::get::<Bool>(descriptor, c"retainedReferences").is_none_or(Bool::get);
-        command_buffer(&this, retains).autoreleased()
+        command_buffer(&this, retains, log_state_of(descriptor)).autoreleased()
     }
     - "insertDebugCaptureBoundary" "v@:" (this) { }
     - "addResidencySet:" "v@:@" (this, _set: Id) { }
@@ -153,6 +172,10 @@ const SCHEDULED: usize = 3;
 const COMPLETED: usize = 4;
 const FAILED: usize = 5;
 
+/// Handlers of a commit of Metal 4, which are called with its feedback.
+#[derive(Debug)]
+pub(crate) struct Feedback(pub(crate) Callback);
+
 /// A command buffer.
 #[derive(Debug, Default)]
 pub struct CommandBuffer {
@@ -164,6 +187,7 @@ pub struct CommandBuffer {
     pub(crate) created: u64,
     line: Option<Arc<Line>>,
     retains: bool,
+    pub(crate) log: Mutex<Strong>,
     /// What the program had seen complete at the commit, and the last pass, for `order`.
     seen: Mutex<Clock>,
     last_pass: AtomicU64,
@@ -174,6 +198,8 @@ pub struct CommandBuffer {
     /// Whether the handlers have been called: what waiting waits for.
     ended: Mutex<bool>,
     end: Condvar,
+    /// What Metal 4 wants to know when it has ended.
+    pub(crate) feedback: Mutex<Vec<Feedback>>,
     scheduled: Mutex<Vec<Callback>>,
     completed: Mutex<Vec<Callback>>,
     error: Mutex<Strong>,
@@ -182,7 +208,7 @@ pub struct CommandBuffer {
     finished: AtomicU64,
 }
 
-fn command_buffer(queue: &Receiver<'_, Queue>, retains: bool) -> Strong {
+fn command_buffer(queue: &Receiver<'_, Queue>, retains: bool, log: Strong) -> Strong {
     // SAFETY: the queue is alive; `CommandBuffer` is the state of the class.
     unsafe {
         COMMAND_BUFFER.make(CommandBuffer {
@@ -190,10 +216,36 @@ fn command_buffer(queue: &Receiver<'_, Queue>, retains: bool) -> Strong {
             number: queue.number,
             line: Some(Arc::clone(&queue.line)),
             retains,
+            log: Mutex::new(if log.is_nil() { queue.log.clone() } else { log }),
             created: record::now(),
             ..CommandBuffer::default()
         })
     }
+}
+
+/// A command buffer of a queue with what another one has recorded, which then has nothing.
+pub(crate) fn moved(queue: &Strong, recorded: &Strong) -> Strong {
+    // SAFETY: the references keep both.
+    unsafe {
+        let made = command_buffer(&Receiver::<Queue>::new(queue.id()), false, Strong::nil());
+        if let (Some(made), Some(recorded)) = (
+            COMMAND_BUFFER.state::<CommandBuffer>(made.id()),
+            COMMAND_BUFFER.state::<CommandBuffer>(recorded.id()),
+        ) {
+            *lock(&made.commands) = std::mem::take(&mut *lock(&recorded.commands));
+            *lock(&made.label) = lock(&recorded.label).clone();
+            *lock(&made.log) = lock(&recorded.log).clone();
+            made.encoders
+                .store(recorded.encoders.load(Relaxed), Relaxed);
+        }
+        made
+    }
+}
+
+/// `commit`.
+pub(crate) fn commit(buffer: &Strong) {
+    // SAFETY: the reference keeps it, and the method has this type.
+    unsafe { assay_objc::message::send::<()>(buffer.id(), assay_objc::Sel::new(c"commit")) };
 }
 
 impl CommandBuffer {
@@ -241,12 +293,18 @@ impl CommandBuffer {
         let is_checked = settings().check;
         let seen = std::mem::take(&mut *lock(&self.seen));
         let mut course = is_checked.then(|| Course::new(self.number, seen));
-        let work = std::panic::AssertUnwindSafe(|| run::run(&commands, course.as_mut()));
+        let log = lock(&self.log).clone();
+        let work = std::panic::AssertUnwindSafe(|| run::run(&commands, &log, course.as_mut()));
         let outcome = std::panic::catch_unwind(work);
+        let host = [self.started.load(Relaxed), nanoseconds()];
+        record::completed(self.record.number(), host[0], host[1]);
+        let [started, finished] = match clock::is_on() {
+            true => clock::completed(self.record.number(), &commands),
+            false => host,
+        };
         drop(commands);
-        self.finished.store(nanoseconds(), Relaxed);
-        let [started, finished] = [&self.started, &self.finished].map(|time| time.load(Relaxed));
-        record::completed(self.record.number(), started, finished);
+        self.started.store(started, Relaxed);
+        self.finished.store(finished, Relaxed);
         if let Some(mut course) = course {
             course.end();
             self.last_pass.store(course.last(), Relaxed);
@@ -285,6 +343,12 @@ impl CommandBuffer {
         for block in completed {
             // SAFETY: such blocks take the command buffer.
             unsafe { block.call_with(own) };
+        }
+        for Feedback(block) in std::mem::take(&mut *lock(&self.feedback)) {
+            let times = [&self.started, &self.finished].map(seconds);
+            let feedback = crate::metal4::feedback(times, lock(&self.error).clone());
+            // SAFETY: such blocks take a feedback.
+            unsafe { block.call_with(feedback.id()) };
         }
         *lock(&self.ended) = true;
         self.end.notify_all();
@@ -389,6 +453,7 @@ class! {
         if fork::refused("commit: the command buffer fails") { this.fail(this.id, fork::ADVICE); return; }
         if settings().check { *lock(&this.seen) = order::committed(this.id as usize); }
         record::committed(&this);
+        clock::committed(&this);
         this.enqueue(this.id, COMMITTED);
     }
     - "waitUntilCompleted" "v@:" (this) { this.wait(); }
@@ -400,7 +465,7 @@ class! {
     - "computeCommandEncoderWithDescriptor:" "@@:@" (this, descriptor: Id) -> Id {
         let mut ends = Vec::new();
         for (samples, start, end) in counters::of_pass(descriptor) {
-            if let Some(start) = start { this.add(Command::Sample(samples.clone(), start)); }
+            if let Some(start) = start { this.add(Command::Sample(samples.clone(), start, Edge::Start)); }
             ends.extend(end.map(|end| (samples, end)));
         }
         encoder::compute(this.id, plain::get(descriptor, c"dispatchType").unwrap_or(0), ends).autoreleased()
@@ -427,3 +492,6 @@ pub(crate) fn event(object: &Strong) -> Option<&Event> {
     // SAFETY: the reference keeps it.
     unsafe { EVENT.state::<Event>(object.id()) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,7 @@ use assay_recording as file;
 use file::{Event, Writer};
 use std::collections::HashSet;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -29,8 +30,9 @@ impl Default for Number {
     }
 }
 
-struct Recorder {
-    writer: Writer<File>,
+/// What writes events, and knows which of what they refer to is written.
+pub(crate) struct Recorder<W: Write> {
+    writer: Writer<W>,
     /// Libraries, pipelines and buffers that are in the file. The first two have numbers of the file.
     libraries: Vec<u64>,
     pipelines: Vec<u64>,
@@ -48,11 +50,11 @@ pub(crate) fn now() -> u64 {
 }
 
 /// The recorder, made with the first command buffer: a process that only starts others writes no file.
-fn recorder() -> Option<&'static Mutex<Option<Recorder>>> {
-    static RECORDER: OnceLock<Mutex<Option<Recorder>>> = OnceLock::new();
+fn recorder() -> Option<&'static Mutex<Option<Recorder<File>>>> {
+    static RECORDER: OnceLock<Mutex<Option<Recorder<File>>>> = OnceLock::new();
     let path = settings().record.as_ref()?;
     Some(RECORDER.get_or_init(|| {
-        let made = Recorder::begin(path);
+        let made = create(path).and_then(Recorder::begin);
         Mutex::new(
             made.map_err(|why| tell(&format!("recording to {}: {why}", path.display())))
                 .ok(),
@@ -61,7 +63,7 @@ fn recorder() -> Option<&'static Mutex<Option<Recorder>>> {
 }
 
 /// Does something with the recorder; a file that cannot be written ends the recording, not the program.
-fn with(write: impl FnOnce(&mut Recorder) -> std::io::Result<()>) {
+fn with(write: impl FnOnce(&mut Recorder<File>) -> std::io::Result<()>) {
     let Some(place) = recorder() else { return };
     let mut place = lock(place);
     if let Some(recorder) = place.as_mut()
@@ -119,9 +121,10 @@ pub(crate) fn finish() {
     }
 }
 
-impl Recorder {
-    fn begin(path: &Path) -> std::io::Result<Self> {
-        let mut writer = Writer::new(create(path)?)?;
+impl<W: Write> Recorder<W> {
+    /// Begins a recording of this process.
+    pub(crate) fn begin(out: W) -> std::io::Result<Self> {
+        let mut writer = Writer::new(out)?;
         let arguments = std::env::args_os().map(|word| word.to_string_lossy().into());
         writer.write(&Event::Process(file::Process {
             pid: std::process::id(),
@@ -141,7 +144,13 @@ impl Recorder {
         })
     }
 
-    fn command_buffer(&mut self, buffer: &CommandBuffer) -> std::io::Result<()> {
+    /// Writes what is still in memory.
+    pub(crate) fn flush(&mut self) -> std::io::Result<()> {
+        self.writer.flush()
+    }
+
+    /// Writes a command buffer that is committed, after what it refers to.
+    pub(crate) fn command_buffer(&mut self, buffer: &CommandBuffer) -> std::io::Result<()> {
         let commands = lock(&buffer.commands);
         for command in commands.iter() {
             self.introduce(command)?;
@@ -364,6 +373,11 @@ impl Recorder {
         let bindings = dispatch.bound.iter().map(|(index, bound)| {
             let bound = match bound {
                 Bound::Bytes(bytes) => file::Binding::Bytes(Arc::clone(bytes)),
+                // Numbers of allocations are apart from those of buffers.
+                Bound::Address(allocation, offset) => file::Binding::Buffer {
+                    buffer: allocation.address(),
+                    offset: *offset,
+                },
                 Bound::Buffer(object, offset) => file::Binding::Buffer {
                     buffer: buffer_of(object).map_or(0, Buffer::number),
                     offset: *offset as u64,
@@ -380,6 +394,10 @@ impl Recorder {
                 Extent::Indirect(object, offset) => file::Extent::Indirect {
                     buffer: buffer_of(object).map_or(0, Buffer::number),
                     offset: *offset as u64,
+                },
+                Extent::At(allocation, offset) => file::Extent::Indirect {
+                    buffer: allocation.address(),
+                    offset: *offset,
                 },
             },
             threadgroup: dispatch.threadgroup,

@@ -102,17 +102,29 @@ fn data_type(ty: Type) -> u64 {
     scalar + u64::from(ty.lanes().max(1)) - 1
 }
 
-/// The function constants of a kernel by name. Empty if the kernel cannot be read, which making its pipeline tells.
-pub(crate) fn function_constants(library: &Library, kernel: &str) -> Strong {
+fn as_read(library: &Library, kernel: &str) -> Option<assay_front::Program> {
     let request = Request {
         constants: &[],
         open: OpenConstants::Keep,
         form: Form::AsRead,
     };
-    let program = library
-        .front
+    let front = library.front.as_ref()?;
+    front.kernel(kernel).ok()?.program_as(&request).ok()
+}
+
+/// The arguments of a kernel. None if it cannot be read, which making its pipeline tells.
+pub(crate) fn arguments(library: &Library, kernel: &str) -> Vec<assay_ssa::Argument> {
+    let program = as_read(library, kernel);
+    let kernels = program
         .as_ref()
-        .and_then(|front| front.kernel(kernel).ok()?.program_as(&request).ok());
+        .map_or(&[][..], |program| &program.module.kernels);
+    let own = kernels.iter().find(|known| known.name == kernel);
+    own.map_or_else(Vec::new, |own| own.arguments.clone())
+}
+
+/// The function constants of a kernel by name. Empty if the kernel cannot be read, which making its pipeline tells.
+pub(crate) fn function_constants(library: &Library, kernel: &str) -> Strong {
+    let program = as_read(library, kernel);
     let known = program
         .iter()
         .flat_map(|program| program.module.function_constants.as_slice());

@@ -1,5 +1,6 @@
 //! What is told about a run: reports and faults of kernels, wrong uses of the API, dispatches without an order, and a summary at exit.
 
+use crate::clock;
 use crate::command::Origin;
 use crate::settings::{leaks, settings};
 use crate::stack::Stack;
@@ -238,10 +239,21 @@ fn summary() {
     let suppressed = SUPPRESSED.load(Relaxed);
     let seconds = NANOSECONDS.load(Relaxed) as f64 * 1e-9;
     let dispatches = DISPATCHES.load(Relaxed);
-    if settings().log > 0 || settings().check || all > 0 {
+    let modelled = if is_child { None } else { clock::summary() };
+    if settings().log > 0 || settings().check || all > 0 || modelled.is_some() {
         let mut text = format!(
             "{dispatches} dispatches, {seconds:.3} s in kernels (host time); {reports} reports, {faults} faults, {wrong} wrong uses, {races} races"
         );
+        if let Some((chip, seconds, unknown)) = &modelled {
+            text.push_str(&format!(
+                "; GPU times: {seconds:.6} s in command buffers, modelled for {chip}"
+            ));
+            if *unknown == 1 {
+                text.push_str(", 1 command buffer without a time");
+            } else if *unknown > 0 {
+                text.push_str(&format!(", {unknown} command buffers without a time"));
+            }
+        }
         if suppressed > 0 {
             text.push_str(&format!("; {suppressed} suppressed"));
         }
@@ -252,9 +264,10 @@ fn summary() {
             tell(&format!("suppression {line} matched nothing"));
         }
     }
+    let gpu = modelled.map(|(chip, seconds, unknown)| json!({ "chip": chip, "modelled_seconds": seconds, "unknown": unknown }));
     append(&json!({ "summary": {
         "dispatches": dispatches, "host_seconds": seconds, "reports": reports, "faults": faults, "wrong_uses": wrong,
-        "races": races, "suppressed": suppressed,
+        "races": races, "suppressed": suppressed, "gpu": gpu,
     } }));
     if leaks() && !is_child {
         for (class, count) in alive() {

@@ -1,6 +1,7 @@
 //! What becomes of the commands of a command buffer, on the thread of its queue.
 
-use crate::address::{self, Allocation};
+use crate::bind::bind;
+use crate::clock;
 use crate::command::{Bound, Command, Dispatch, Extent, Origin};
 use crate::counters;
 use crate::library::{PIPELINE, Pipeline};
@@ -8,30 +9,56 @@ use crate::order::{Course, Work};
 use crate::queue::event;
 use crate::report::{self, Told, dispatched, fault, log, wrong_dispatch};
 use crate::resource::{BUFFER, Buffer};
-use crate::sampler::{SAMPLER, SamplerState};
 use crate::settings::settings;
 use crate::sync::fence_number;
-use crate::texture::{TEXTURE, Texture};
 use assay_exec::{Bindings, Footprint, Forgiven, Grid, Limits};
 use assay_objc::Strong;
 use std::sync::Arc;
 use std::time::Instant;
 
-fn buffer(object: &Strong) -> Option<&Buffer> {
+pub(crate) fn buffer(object: &Strong) -> Option<&Buffer> {
     // SAFETY: the reference keeps it.
     unsafe { BUFFER.state::<Buffer>(object.id()) }
 }
 
-/// Runs commands in order. An error ends them, and is what the command buffer tells. What is checked follows the course of passes.
-pub(crate) fn run(commands: &[Command], mut course: Option<&mut Course>) -> Result<(), String> {
+/// Runs commands in order. An error ends them, and is what the command buffer tells; events are signalled all the same, so that whoever
+/// waits for one goes on. What is checked follows the course of passes.
+pub(crate) fn run(
+    commands: &[Command],
+    log: &Strong,
+    course: Option<&mut Course>,
+) -> Result<(), String> {
+    let mut done = 0;
+    let outcome = run_counting(commands, log, course, &mut done);
+    if outcome.is_err() {
+        for command in commands.iter().skip(done) {
+            if let Command::Signal(object, value) = command
+                && let Some(event) = event(object)
+            {
+                event.set(object.id(), *value);
+            }
+        }
+    }
+    outcome
+}
+
+/// The same; counts the commands it comes to.
+fn run_counting(
+    commands: &[Command],
+    log: &Strong,
+    mut course: Option<&mut Course>,
+    done: &mut usize,
+) -> Result<(), String> {
     for (at, command) in commands.iter().enumerate() {
+        *done = at;
         match command {
+            Command::Refused(why) => return Err(why.clone()),
             Command::Begin(is_concurrent) => {
                 if let Some(course) = course.as_deref_mut() {
                     begin(*is_concurrent, &commands[at + 1..], course);
                 }
             }
-            Command::Dispatch(one) => dispatch(one, course.as_deref_mut())?,
+            Command::Dispatch(one) => dispatch(one, log, course.as_deref_mut())?,
             Command::Fill { .. } | Command::Copy { .. } => {
                 let footprint = blit(command);
                 if let (Some(course), Some((footprint, origin))) =
@@ -41,7 +68,10 @@ pub(crate) fn run(commands: &[Command], mut course: Option<&mut Course>) -> Resu
                 }
             }
             Command::Texels(copy) => copy.run(),
-            Command::Sample(samples, index) => counters::sample(samples, *index),
+            // The modelled clock knows its times when the command buffer has run.
+            Command::Sample(samples, index, _) if !clock::is_on() => {
+                counters::set(samples, *index, assay_foundation::system::nanoseconds());
+            }
             Command::Signal(object, value) => {
                 let Some(event) = event(object) else { continue };
                 if let Some(course) = course.as_deref_mut() {
@@ -238,6 +268,19 @@ fn grid(dispatch: &Dispatch) -> Option<Grid> {
     let grid = match &dispatch.extent {
         Extent::Threads(threads) => Some(Grid::threads(*threads, threadgroup)),
         Extent::Groups(counts) => groups(*counts),
+        Extent::At(allocation, offset) => {
+            let inside = offset.saturating_add(12) <= allocation.length as u64;
+            if !inside {
+                wrong_dispatch(
+                    &dispatch.origin,
+                    "the indirect arguments lie outside their buffer; it does not run",
+                );
+                return None;
+            }
+            let place = allocation.start as u64 + offset;
+            // SAFETY: twelve bytes from there on are in the allocation, which the command keeps.
+            groups(unsafe { (place as *const [u32; 3]).read_unaligned() })
+        }
         Extent::Indirect(object, offset) => {
             let place = buffer(object).filter(|buffer| offset.saturating_add(12) <= buffer.length);
             let Some(buffer) = place else {
@@ -260,178 +303,11 @@ fn grid(dispatch: &Dispatch) -> Option<Grid> {
     grid.filter(|grid| !grid.threads.contains(&0) && !threadgroup.contains(&0))
 }
 
-/// Bytes behind those of `setBytes` that a kernel may touch unpunished, as on a GPU.
-const SLACK: usize = 64;
-
-/// Most bytes of threadgroup memory that a dispatch gets, whatever was set: more than a GPU has is reported, and gibibytes take half a minute.
-const MOST_THREADGROUP_MEMORY: u32 = 1 << 20;
-
-/// Bytes behind the last threadgroup memory that a kernel may touch unpunished: a GPU has 32 KiB for a threadgroup whatever its kernel
-/// asks for. A checked run has none of them.
-fn threadgroup_slack(pipeline: &Pipeline, given: u32) -> u32 {
-    const ALL: u64 = 32 << 10;
-    const MOST: u64 = 1 << 10;
-    let used = pipeline.threadgroup_memory() + u64::from(given);
-    ALL.saturating_sub(used).min(MOST) as u32
-}
-
-/// Makes all that has an address reachable for a kernel that follows addresses. What is given back keeps it.
-fn make_resident(bindings: &mut Bindings, exact: bool) -> Vec<Arc<Allocation>> {
-    let all = address::all();
-    for allocation in &all {
-        // SAFETY: the allocation is kept until the dispatch has run; the program does not touch it while the GPU works.
-        unsafe { allocation.make_resident(bindings, exact) };
-    }
-    all
-}
-
-fn bind(
+fn dispatch(
     dispatch: &Dispatch,
-    pipeline: &Pipeline,
-    exact: bool,
-) -> Option<(Bindings, Vec<Arc<Allocation>>)> {
-    let (kernel, _) = pipeline.kernel()?;
-    let mut bindings = Bindings::new();
-    let residents = match kernel.program().follows_pointers() {
-        true => make_resident(&mut bindings, exact),
-        false => Vec::new(),
-    };
-    let mut owners: Vec<(usize, u32)> = Vec::new();
-    for (index, bound) in &dispatch.bound {
-        match bound {
-            Bound::Bytes(bytes) => {
-                let mut copy =
-                    assay_exec::Buffer::zeroed(bytes.len() + if exact { 0 } else { SLACK });
-                copy.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-                bindings.set(*index, copy);
-            }
-            Bound::Buffer(object, offset) => {
-                let known = buffer(object)?;
-                if known.is_purged() {
-                    wrong_dispatch(
-                        &dispatch.origin,
-                        &format!(
-                            "buffer index {index} has a {} that is purged: its purgeable state is empty",
-                            known.name()
-                        ),
-                    );
-                }
-                if !residents.is_empty() && known.allocation.number() > 0 {
-                    bindings.share_resident(*index, known.allocation.number(), *offset as u64);
-                    continue;
-                }
-                let start = known.start() as usize;
-                let owner = owners.iter().find(|(known, _)| *known == start);
-                let owner = match owner {
-                    Some((_, owner)) => *owner,
-                    None => {
-                        let length = if exact {
-                            known.length
-                        } else {
-                            known.reachable()
-                        };
-                        // SAFETY: the command keeps the buffer; the program does not touch it while the GPU works.
-                        bindings.set(*index, unsafe {
-                            assay_exec::Buffer::lent(known.start(), length, true)
-                        });
-                        owners.push((start, *index));
-                        *index
-                    }
-                };
-                bindings.share(*index, owner, *offset as u64);
-            }
-        }
-    }
-    bind_textures(dispatch, &mut bindings);
-    let given: u32 = dispatch
-        .memory
-        .iter()
-        .fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes));
-    for (at, (index, bytes)) in dispatch.memory.iter().enumerate() {
-        let is_last = at + 1 == dispatch.memory.len();
-        let more = if is_last && !exact {
-            threadgroup_slack(pipeline, given)
-        } else {
-            0
-        };
-        let bytes = bytes.saturating_add(more).min(MOST_THREADGROUP_MEMORY);
-        bindings.set_threadgroup_memory(*index, bytes);
-    }
-    for place in kernel.program().required() {
-        use assay_device::ArgumentBinding as Place;
-        match place {
-            Place::Buffer(index) if !dispatch.bound.iter().any(|(known, _)| *known == index) => {
-                wrong_dispatch(
-                    &dispatch.origin,
-                    &format!("nothing is bound at buffer index {index}"),
-                );
-                bindings.set(index, assay_exec::Buffer::zeroed(0));
-            }
-            Place::Threadgroup(index)
-                if !dispatch.memory.iter().any(|(known, _)| *known == index) =>
-            {
-                wrong_dispatch(
-                    &dispatch.origin,
-                    &format!("threadgroup memory {index} has no length"),
-                );
-                bindings.set_threadgroup_memory(index, 0);
-            }
-            Place::Texture(index)
-                if !dispatch.textures.iter().any(|(known, _)| *known == index) =>
-            {
-                wrong_dispatch(
-                    &dispatch.origin,
-                    &format!("nothing is bound at texture index {index}; it does not run"),
-                );
-                return None;
-            }
-            Place::Sampler(index)
-                if !dispatch.samplers.iter().any(|(known, _)| *known == index) =>
-            {
-                wrong_dispatch(
-                    &dispatch.origin,
-                    &format!(
-                        "nothing is bound at sampler index {index}; a sampler by default is taken"
-                    ),
-                );
-                bindings.set_sampler(index, assay_texture::Sampler::default());
-            }
-            _ => {}
-        }
-    }
-    Some((bindings, residents))
-}
-
-fn bind_textures(dispatch: &Dispatch, bindings: &mut Bindings) {
-    let mut owners: Vec<(usize, u32)> = Vec::new();
-    for (index, object) in &dispatch.textures {
-        // SAFETY: the command keeps the texture; the program does not touch it while the GPU works.
-        let bound = unsafe {
-            TEXTURE
-                .state::<Texture>(object.id())
-                .and_then(|texture| texture.bound())
-        };
-        let Some(bound) = bound else { continue };
-        match owners
-            .iter()
-            .find(|(known, _)| *known == object.id() as usize)
-        {
-            Some((_, owner)) => bindings.share_texture(*index, *owner),
-            None => {
-                bindings.set_texture(*index, bound);
-                owners.push((object.id() as usize, *index));
-            }
-        }
-    }
-    for (index, object) in &dispatch.samplers {
-        // SAFETY: the command keeps the sampler.
-        if let Some(state) = unsafe { SAMPLER.state::<SamplerState>(object.id()) } {
-            bindings.set_sampler(*index, state.sampler);
-        }
-    }
-}
-
-fn dispatch(dispatch: &Dispatch, course: Option<&mut Course>) -> Result<(), String> {
+    log_state: &Strong,
+    course: Option<&mut Course>,
+) -> Result<(), String> {
     // SAFETY: the command keeps it.
     let Some(pipeline) = (unsafe { PIPELINE.state::<Pipeline>(dispatch.pipeline.id()) }) else {
         return Err("the pipeline is not one of this device".to_owned());
@@ -448,6 +324,9 @@ fn dispatch(dispatch: &Dispatch, course: Option<&mut Course>) -> Result<(), Stri
     let Some((mut bindings, _residents)) = bind(dispatch, pipeline, checked) else {
         return Ok(());
     };
+    let logged = pipeline
+        .logs()
+        .then(|| crate::log::bind(log_state, &mut bindings));
     let start = Instant::now();
     let program = kernel.program();
     let forgiven = Forgiven::default();
@@ -477,6 +356,9 @@ fn dispatch(dispatch: &Dispatch, course: Option<&mut Course>) -> Result<(), Stri
             start.elapsed().as_secs_f64() * 1e3
         )
     });
+    if let Some(words) = logged {
+        crate::log::deliver(log_state, &words);
+    }
     match outcome {
         Ok(reports) => reports
             .iter()
@@ -492,7 +374,7 @@ fn dispatch(dispatch: &Dispatch, course: Option<&mut Course>) -> Result<(), Stri
 fn bound_buffers(dispatch: &Dispatch) -> Vec<&Buffer> {
     let bound = dispatch.bound.iter().filter_map(|(_, bound)| match bound {
         Bound::Buffer(object, _) => buffer(object),
-        Bound::Bytes(_) => None,
+        Bound::Bytes(_) | Bound::Address(..) => None,
     });
     bound.collect()
 }

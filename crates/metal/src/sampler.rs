@@ -18,6 +18,13 @@ pub struct SamplerState {
     label: Strong,
 }
 
+impl SamplerState {
+    /// What stands for it in an argument buffer.
+    pub(crate) fn handle(&self) -> u64 {
+        self.allocation.address()
+    }
+}
+
 /// `MTLSamplerAddressMode` in its order; mirroring once is not among what kernels can be run with.
 const ADDRESSES: [Option<Address>; 6] = [
     Some(Address::ClampToEdge),
@@ -123,5 +130,5 @@ class! {
     pub SAMPLER = "AssayMTLSamplerState": NSOBJECT, SamplerState, ["MTLSamplerState"];
     - "label" "@@:" (this) -> Id { string(assay_foundation::text(this.label.id())).autoreleased() }
     - "device" "@@:" (this) -> Id { device::shared() }
-    - "gpuResourceID" "{MTLResourceID=Q}@:" (this) -> u64 { this.allocation.address() }
+    - "gpuResourceID" "{MTLResourceID=Q}@:" (this) -> u64 { this.handle() }
 }

@@ -20,6 +20,8 @@ pub struct Settings {
     pub suppress: Option<PathBuf>,
     /// `ASSAY_METAL_RECORD`: a file for what the program encodes.
     pub record: Option<PathBuf>,
+    /// `ASSAY_METAL_CLOCK`: a socket whose other end tells GPU times (`assay metal run --clock modelled`).
+    pub clock: Option<PathBuf>,
     /// `ASSAY_METAL_NO_EXECUTE`: no kernel runs; copies and fills do.
     pub no_execute: bool,
     /// `ASSAY_NATIVE` is not 0: dispatches that take long go on as machine code.
@@ -46,6 +48,9 @@ pub fn settings() -> &'static Settings {
             report: std::env::var_os("ASSAY_METAL_REPORT").map(PathBuf::from),
             suppress: std::env::var_os("ASSAY_METAL_SUPPRESS").map(PathBuf::from),
             record: std::env::var_os("ASSAY_METAL_RECORD")
+                .filter(|path| !path.is_empty())
+                .map(PathBuf::from),
+            clock: std::env::var_os("ASSAY_METAL_CLOCK")
                 .filter(|path| !path.is_empty())
                 .map(PathBuf::from),
             no_execute: is_on("ASSAY_METAL_NO_EXECUTE"),

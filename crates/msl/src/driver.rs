@@ -630,7 +630,15 @@ impl<'a> Session<'a> {
                 "-D__METAL_FAST={}",
                 u8::from(self.options.fast_math)
             )])
+            .chain(self.logging())
             .collect()
+    }
+
+    /// The macro with which the library's `os_log` writes: of the user's macros the library sees no other.
+    fn logging(&self) -> Option<String> {
+        let mut all = self.options.defines.iter();
+        all.find(|define| define.split('=').next() == Some(LOGGING))
+            .map(|define| format!("-D{define}"))
     }
 
     fn run(&self, arguments: &[String], input: &[u8], access: Access) -> Result<Run, Error> {
@@ -649,6 +657,9 @@ impl<'a> Session<'a> {
         })
     }
 }
+
+/// Defined where kernels are to write logs.
+const LOGGING: &str = "__ASSAY_LOGGING";
 
 /// A path as it stands between the quotes of a line marker.
 fn in_line_marker(path: &Path) -> String {

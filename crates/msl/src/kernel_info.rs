@@ -153,6 +153,8 @@ pub struct Member {
     pub type_name: String,
     /// Where it lies, in bytes, if the compiler has said so.
     pub offset: Option<u32>,
+    /// Its index for argument encoders: that of `[[id(n)]]`, or the next.
+    pub id: u32,
 }
 
 /// What a member is.
@@ -284,8 +286,9 @@ impl KernelInfo {
                 let (kind, path) = (member.kind.word(), clean(&member.path));
                 let _ = write!(
                     text,
-                    "\nmember\t{kind}\t{path}\t{}",
-                    clean(&member.type_name)
+                    "\nmember\t{kind}\t{path}\t{}\t{}",
+                    clean(&member.type_name),
+                    member.id
                 );
             }
         }
@@ -307,7 +310,7 @@ impl KernelInfo {
                     let argument = parse_argument(rest).ok_or(ParseError::Line(number + 1))?;
                     info.arguments.push(argument);
                 }
-                ["member", kind, path, type_name] => {
+                ["member", kind, path, type_name, id] => {
                     let mut kinds = MemberKind::WORDS.iter();
                     let kind = kinds.find(|(_, word)| word == kind).map(|(kind, _)| *kind);
                     let (Some(kind), Some(argument)) = (kind, info.arguments.last_mut()) else {
@@ -319,6 +322,7 @@ impl KernelInfo {
                         designator: (*path).to_owned(),
                         type_name: (*type_name).to_owned(),
                         offset: None,
+                        id: id.parse().map_err(|_| ParseError::Line(number + 1))?,
                     });
                 }
                 _ => return Err(ParseError::Line(number + 1)),

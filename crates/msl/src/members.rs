@@ -23,7 +23,13 @@ pub(crate) fn of_type(tokens: &Tokens<'_>, type_tokens: &[usize]) -> Vec<Member>
     else {
         return members;
     };
-    collect(tokens, name, ("", ""), MOST_NESTED, &mut members);
+    let at = Place {
+        path: "",
+        designator: "",
+        depth: MOST_NESTED,
+        id: 0,
+    };
+    collect(tokens, name, at, &mut members);
     let handle = |member: &Member| member.kind != MemberKind::Value;
     match members.iter().any(handle) {
         true => members,
@@ -39,6 +45,7 @@ pub(crate) fn of_tensor(type_name: &str) -> Vec<Member> {
         path,
         type_name: type_name.to_owned(),
         offset: None,
+        id: 0,
     };
     let inside = type_name.split_once('<').map_or("", |(_, inside)| inside);
     let (element, extents) = inside.split_once(',').unwrap_or((inside, ""));
@@ -49,6 +56,9 @@ pub(crate) fn of_tensor(type_name: &str) -> Vec<Member> {
             let path = format!("{what}[{dimension}]");
             members.push(member(MemberKind::Value, path, "long"));
         }
+    }
+    for (id, member) in members.iter_mut().enumerate() {
+        member.id = id as u32;
     }
     members
 }
@@ -76,42 +86,58 @@ fn body(tokens: &Tokens<'_>, name: &str) -> Option<Range<usize>> {
     Some(start + 1..end.saturating_sub(1))
 }
 
-fn collect(
-    tokens: &Tokens<'_>,
-    name: &str,
-    path: (&str, &str),
+/// Where a struct lies in another, and the index that its first member has.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    path: &'p str,
+    designator: &'p str,
     depth: u32,
-    members: &mut Vec<Member>,
-) {
-    let Some(body) = body(tokens, name) else {
-        return;
-    };
-    for declaration in declarations(tokens, body) {
-        if let Some(found) = Declaration::read(tokens, &declaration) {
-            found.add(tokens, path, depth, members);
-        }
-        if members.len() > MOST_MEMBERS {
-            return;
-        }
-    }
+    id: u32,
 }
 
-/// Runs of tokens between semicolons, without attributes; those with a body are left out.
-fn declarations(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Vec<usize>> {
-    let (mut all, mut current) = (Vec::new(), Vec::new());
+/// Collects the members of a struct; the index after that of the last. A member without `[[id(n)]]` follows the one before.
+fn collect(tokens: &Tokens<'_>, name: &str, place: Place<'_>, members: &mut Vec<Member>) -> u32 {
+    let mut next = place.id;
+    let Some(body) = body(tokens, name) else {
+        return next;
+    };
+    for (declaration, id) in declarations(tokens, body) {
+        if let Some(found) = Declaration::read(tokens, &declaration) {
+            let id = id.map_or(next, |id| place.id.saturating_add(id));
+            next = found.add(tokens, Place { id, ..place }, members);
+        }
+        if members.len() > MOST_MEMBERS {
+            break;
+        }
+    }
+    next
+}
+
+/// The number of `[[id(n)]]`, if a list of attributes has one.
+fn id(tokens: &Tokens<'_>, list: &attributes::AttributeList) -> Option<u32> {
+    let mut all = list.attributes.iter();
+    let found = all.find(|attribute| tokens.get(attribute.name) == "id")?;
+    tokens.get(found.arguments.start).parse().ok()
+}
+
+/// Runs of tokens between semicolons, with their index if an attribute says it; those with a body are left out.
+fn declarations(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<(Vec<usize>, Option<u32>)> {
+    let (mut all, mut current, mut own) = (Vec::new(), Vec::new(), None);
     let mut at = range.start;
     while at < range.end {
         if attributes::opens(tokens, at) {
             let list = attributes::read(tokens, at, range.end);
+            own = id(tokens, &list).or(own);
             at = list.range.end.max(at + 1);
             continue;
         }
         match tokens.get(at) {
-            ";" => all.push(std::mem::take(&mut current)),
+            ";" => all.push((std::mem::take(&mut current), own.take())),
             // A function, or a struct inside: neither is a member.
             "{" => {
                 at = tokens.after_group(at, range.end);
                 current.clear();
+                own = None;
                 continue;
             }
             _ => current.push(at),
@@ -176,7 +202,8 @@ impl<'t> Declaration<'t> {
         })
     }
 
-    fn add(&self, tokens: &Tokens<'_>, path: (&str, &str), depth: u32, members: &mut Vec<Member>) {
+    /// Adds its members; the index after theirs.
+    fn add(&self, tokens: &Tokens<'_>, at: Place<'_>, members: &mut Vec<Member>) -> u32 {
         // `array<T, N>` is as many of what it holds.
         let mut count = self.count;
         let mut words = self.words.as_slice();
@@ -196,7 +223,7 @@ impl<'t> Declaration<'t> {
             }
             Some(&"sampler") => MemberKind::Sampler,
             Some(_) => MemberKind::Value,
-            None => return,
+            None => return at.id,
         };
         let elements = if words.len() == self.words.len() {
             ""
@@ -214,11 +241,21 @@ impl<'t> Declaration<'t> {
             Some(count) => (0..count.min(MOST_MEMBERS as u32)).map(Some).collect(),
             None => vec![None],
         };
+        let mut next = at.id;
         for place in places {
-            let (path, designator) = (here(path.0, "", place), here(path.1, elements, place));
+            let (path, designator) = (
+                here(at.path, "", place),
+                here(at.designator, elements, place),
+            );
             let before = members.len();
-            if kind == MemberKind::Value && depth > 0 {
-                collect(tokens, &type_name, (&path, &designator), depth - 1, members);
+            if kind == MemberKind::Value && at.depth > 0 {
+                let inside = Place {
+                    path: &path,
+                    designator: &designator,
+                    depth: at.depth - 1,
+                    id: next,
+                };
+                next = collect(tokens, &type_name, inside, members);
             }
             if members.len() == before {
                 members.push(Member {
@@ -227,9 +264,12 @@ impl<'t> Declaration<'t> {
                     designator,
                     type_name: type_name.clone(),
                     offset: None,
+                    id: next,
                 });
+                next = next.saturating_add(1);
             }
         }
+        next
     }
 }
 
@@ -243,30 +283,33 @@ mod tests {
             .rfind(|index| tokens.is(*index, name))
             .expect("the name");
         let members = of_type(&tokens, &[index]);
-        let shown = members
-            .iter()
-            .map(|member| format!("{:?} {} {}", member.kind, member.path, member.type_name));
+        let shown = members.iter().map(|member| {
+            format!(
+                "{} {:?} {} {}",
+                member.id, member.kind, member.path, member.type_name
+            )
+        });
         shown.collect()
     }
 
     #[test]
     fn pointers_textures_and_samplers_are_found_in_nested_structs() {
         let text = "struct Inner { device float *x [[id(0)]]; int n; };
-            struct Args { constant Inner *p [[id(0)]]; Inner in[2]; array<texture2d<float, access::write>, 2> t [[id(3)]];
+            struct Args { constant Inner *p [[id(0)]]; Inner in[2]; array<texture2d<float, access::write>, 2> t [[id(7)]];
                 sampler s; float scale = 1; float f() const { return scale; } };
             Args";
         assert_eq!(
             found(text, "Args"),
             [
-                "Pointer p Inner",
-                "Pointer in[0].x float",
-                "Value in[0].n int",
-                "Pointer in[1].x float",
-                "Value in[1].n int",
-                "Texture t[0] texture2d<float,access::write>",
-                "Texture t[1] texture2d<float,access::write>",
-                "Sampler s sampler",
-                "Value scale float",
+                "0 Pointer p Inner",
+                "1 Pointer in[0].x float",
+                "2 Value in[0].n int",
+                "3 Pointer in[1].x float",
+                "4 Value in[1].n int",
+                "7 Texture t[0] texture2d<float,access::write>",
+                "8 Texture t[1] texture2d<float,access::write>",
+                "9 Sampler s sampler",
+                "10 Value scale float",
             ]
         );
         assert!(found("struct Plain { int a; float b; }; Plain", "Plain").is_empty());

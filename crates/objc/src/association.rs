@@ -30,7 +30,7 @@ fn give_back(old: Option<Attached>) {
 
 /// `objc_setAssociatedObject`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_setAssociatedObject(
+pub unsafe extern "C-unwind" fn objc_setAssociatedObject(
     object: Id,
     key: usize,
     value: Id,
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn objc_setAssociatedObject(
 
 /// `objc_getAssociatedObject`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_getAssociatedObject(object: Id, key: usize) -> Id {
+pub unsafe extern "C-unwind" fn objc_getAssociatedObject(object: Id, key: usize) -> Id {
     let all = lock(&ATTACHED);
     let found = all.get(&(object as usize)).and_then(|keys| keys.get(&key));
     let Some(found) = found.copied() else {
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn objc_getAssociatedObject(object: Id, key: usize) -> Id 
 
 /// `objc_removeAssociatedObjects`.
 #[unsafe(no_mangle)]
-pub extern "C" fn objc_removeAssociatedObjects(object: Id) {
+pub extern "C-unwind" fn objc_removeAssociatedObjects(object: Id) {
     remove_all(object);
 }
 

@@ -31,8 +31,8 @@ pub struct Block {
 struct Descriptor {
     reserved: usize,
     size: usize,
-    copy: Option<unsafe extern "C" fn(*mut Block, *const Block)>,
-    dispose: Option<unsafe extern "C" fn(*const Block)>,
+    copy: Option<unsafe extern "C-unwind" fn(*mut Block, *const Block)>,
+    dispose: Option<unsafe extern "C-unwind" fn(*const Block)>,
 }
 
 /// A `__block` variable.
@@ -42,8 +42,8 @@ struct Variable {
     forwarding: *mut Variable,
     flags: AtomicI32,
     size: u32,
-    keep: Option<unsafe extern "C" fn(*mut Variable, *mut Variable)>,
-    dispose: Option<unsafe extern "C" fn(*mut Variable)>,
+    keep: Option<unsafe extern "C-unwind" fn(*mut Variable, *mut Variable)>,
+    dispose: Option<unsafe extern "C-unwind" fn(*mut Variable)>,
 }
 
 /// Declares the class of a kind of blocks under the symbol clang refers to.
@@ -89,7 +89,7 @@ class! {
 
 /// `_Block_copy`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _Block_copy(block: *const Block) -> *mut Block {
+pub unsafe extern "C-unwind" fn _Block_copy(block: *const Block) -> *mut Block {
     // SAFETY: the caller's block is one and alive, or null.
     unsafe {
         let Some(known) = block.as_ref() else {
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn _Block_copy(block: *const Block) -> *mut Block {
 
 /// `_Block_release`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _Block_release(block: *const Block) {
+pub unsafe extern "C-unwind" fn _Block_release(block: *const Block) {
     // SAFETY: as for `_Block_copy`; the reference is the caller's.
     unsafe {
         let Some(known) = block.as_ref() else { return };
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn _Block_release(block: *const Block) {
 
 /// `objc_retainBlock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_retainBlock(block: *const Block) -> *mut Block {
+pub unsafe extern "C-unwind" fn objc_retainBlock(block: *const Block) -> *mut Block {
     // SAFETY: as for `_Block_copy`.
     unsafe { _Block_copy(block) }
 }
@@ -160,7 +160,7 @@ const FROM_VARIABLE: i32 = 128;
 
 /// `_Block_object_assign`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _Block_object_assign(
+pub unsafe extern "C-unwind" fn _Block_object_assign(
     to: *mut *const c_void,
     from: *const c_void,
     flags: i32,
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn _Block_object_assign(
 
 /// `_Block_object_dispose`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _Block_object_dispose(from: *const c_void, flags: i32) {
+pub unsafe extern "C-unwind" fn _Block_object_dispose(from: *const c_void, flags: i32) {
     // SAFETY: as above.
     unsafe {
         match flags & (FROM_VARIABLE | 31) {
@@ -283,7 +283,7 @@ impl Callback {
         let (function, block) = self.function();
         // SAFETY: the caller's promise.
         unsafe {
-            let invoke: unsafe extern "C" fn(*mut Block) = std::mem::transmute(function);
+            let invoke: unsafe extern "C-unwind" fn(*mut Block) = std::mem::transmute(function);
             invoke(block);
         }
     }
@@ -296,7 +296,7 @@ impl Callback {
         let (function, block) = self.function();
         // SAFETY: the caller's promise.
         unsafe {
-            let invoke: unsafe extern "C" fn(*mut Block, A) = std::mem::transmute(function);
+            let invoke: unsafe extern "C-unwind" fn(*mut Block, A) = std::mem::transmute(function);
             invoke(block, argument);
         }
     }
@@ -309,7 +309,8 @@ impl Callback {
         let (function, block) = self.function();
         // SAFETY: the caller's promise.
         unsafe {
-            let invoke: unsafe extern "C" fn(*mut Block, A, B) = std::mem::transmute(function);
+            let invoke: unsafe extern "C-unwind" fn(*mut Block, A, B) =
+                std::mem::transmute(function);
             invoke(block, first, second);
         }
     }

@@ -477,7 +477,7 @@ impl Realised {
             let imp = method.imp.load(Acquire);
             // SAFETY: the compiler gives this method that type.
             unsafe {
-                let destruct: unsafe extern "C" fn(Id, Sel) = std::mem::transmute(imp);
+                let destruct: unsafe extern "C-unwind" fn(Id, Sel) = std::mem::transmute(imp);
                 destruct(object, selector);
             }
         }
@@ -624,7 +624,7 @@ fn initialise(class: &'static Class) {
         let imp = method.imp.load(Acquire);
         // SAFETY: the method has that type by convention.
         unsafe {
-            let send: unsafe extern "C" fn(Id, Sel) = std::mem::transmute(imp);
+            let send: unsafe extern "C-unwind" fn(Id, Sel) = std::mem::transmute(imp);
             send(class.as_id(), selector);
         }
     }

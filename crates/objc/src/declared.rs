@@ -89,7 +89,7 @@ macro_rules! methods {
     ($state:ty; $($sign:tt $selector:literal $types:literal ($this:ident $(, $argument:ident: $type:ty)* $(,)?) $(-> $result:ty)? $body:block)*) => {
         &[$({
             #[allow(improper_ctypes_definitions, clippy::too_many_arguments)]
-            unsafe extern "C" fn method(receiver: $crate::Id, _selector: $crate::Sel $(, $argument: $type)*) $(-> $result)? {
+            unsafe extern "C-unwind" fn method(receiver: $crate::Id, _selector: $crate::Sel $(, $argument: $type)*) $(-> $result)? {
                 // SAFETY: who sends a message promises that receiver and arguments are alive and of the types of the encoding.
                 #[allow(unused_unsafe, clippy::macro_metavars_in_unsafe)]
                 unsafe {

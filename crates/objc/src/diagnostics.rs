@@ -8,7 +8,7 @@ use std::backtrace::Backtrace;
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{LazyLock, Mutex};
+use std::sync::{LazyLock, Mutex, OnceLock};
 
 static ZOMBIES: AtomicBool = AtomicBool::new(false);
 static OUTSIDE_POOLS: AtomicU64 = AtomicU64::new(0);
@@ -61,14 +61,26 @@ pub(crate) fn unrecognised(receiver: Id, class: &'static Class, selector: Sel) -
         );
     }
     let sign = if class.is_meta() { '+' } else { '-' };
-    let alike = nearest(class, selector.name());
-    fatal(
-        &format!("{sign}[{class:?} {selector:?}]: the class does not answer this selector"),
-        &alike
-            .map(|name| format!("nearest: {name}"))
-            .into_iter()
-            .collect::<Vec<_>>(),
-    )
+    let mut text =
+        format!("{sign}[{class:?} {selector:?}]: the class does not answer this selector");
+    if let Some(name) = nearest(class, selector.name()) {
+        text.push_str(&format!("; nearest: {name}"));
+    }
+    match MAKER.get() {
+        // SAFETY: the exception is new.
+        Some(make) => unsafe {
+            crate::exception::objc_exception_throw(make("NSInvalidArgumentException", &text))
+        },
+        None => fatal(&text, &[]),
+    }
+}
+
+static MAKER: OnceLock<fn(&str, &str) -> Id> = OnceLock::new();
+
+/// Sets what makes an exception of a name and a reason.
+pub fn set_exception_maker(make: fn(&str, &str) -> Id) {
+    // The first one stays.
+    let _ = MAKER.set(make);
 }
 
 /// The selector of a class that shares the longest start with a name.

@@ -202,7 +202,7 @@ impl<T: 'static> Bounds<T> {
 
 /// Registers the lists of an image; a second time does nothing. `+load` is sent to its classes and categories that have one.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn assay_objc_register_image(image: *const Image) {
+pub unsafe extern "C-unwind" fn assay_objc_register_image(image: *const Image) {
     static KNOWN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
     // SAFETY: the SDK's constructor passes the bounds the linker gives.
     unsafe {
@@ -279,7 +279,8 @@ unsafe fn add_category(category: *const Category) {
                 let load = owner.is_meta() && method.selector.name() == "load";
                 let imp = method.imp.into_inner();
                 if load {
-                    let function: unsafe extern "C" fn(crate::Id, Sel) = std::mem::transmute(imp);
+                    let function: unsafe extern "C-unwind" fn(crate::Id, Sel) =
+                        std::mem::transmute(imp);
                     function(class.as_id(), method.selector);
                 } else {
                     owner.add_method(method.selector, method.types, imp, true);

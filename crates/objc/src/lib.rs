@@ -8,8 +8,9 @@
 //! - [`block`]: closures as clang lays them out;
 //! - [`class!`] declares a class whose methods are Rust functions, as a table of selector, type encoding and function.
 //!
-//! A panic in a method ends the process: methods are `extern "C"` functions, which no unwinding leaves. Exceptions
-//! (`@throw`) are reported with a backtrace and end the process as well: `@try` is compiled, but nothing is caught.
+//! Methods and what calls them are `extern "C-unwind"` functions, so that exceptions (`@throw`) pass through frames of Rust and run their
+//! clean-ups. One that nobody catches is reported with a backtrace and ends the process. A panic in a method does so too: no frame of C
+//! catches it.
 //! On macOS, where the system has all this, the crate is empty.
 
 #![cfg(not(target_os = "macos"))]

@@ -27,7 +27,7 @@ pub struct Super {
 }
 
 /// The function for a message to an object that is not nil.
-pub(crate) unsafe extern "C" fn lookup(receiver: Id, selector: Sel) -> Imp {
+pub(crate) unsafe extern "C-unwind" fn lookup(receiver: Id, selector: Sel) -> Imp {
     // SAFETY: who sends a message promises that the receiver is alive.
     let class = unsafe { class_of(receiver) };
     match find(class, selector) {
@@ -37,7 +37,7 @@ pub(crate) unsafe extern "C" fn lookup(receiver: Id, selector: Sel) -> Imp {
 }
 
 /// The function for a message to `super`.
-pub(crate) unsafe extern "C" fn lookup_super(target: *const Super, selector: Sel) -> Imp {
+pub(crate) unsafe extern "C-unwind" fn lookup_super(target: *const Super, selector: Sel) -> Imp {
     // SAFETY: compilers pass a pair that lives during the call.
     let (receiver, class) = unsafe { ((*target).receiver, (*target).class.as_ref()) };
     match class.and_then(Class::superclass) {
@@ -50,13 +50,13 @@ pub(crate) unsafe extern "C" fn lookup_super(target: *const Super, selector: Sel
 }
 
 /// Answers zero, whatever it is sent.
-extern "C" fn nothing() -> usize {
+extern "C-unwind" fn nothing() -> usize {
     0
 }
 
 /// `objc_msg_lookup`, by which objc2 sends messages where the runtime is not Apple's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_msg_lookup(receiver: Id, selector: Sel) -> Imp {
+pub unsafe extern "C-unwind" fn objc_msg_lookup(receiver: Id, selector: Sel) -> Imp {
     match receiver.is_null() {
         true => answer_zero as Imp,
         // SAFETY: the caller's promise.
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn objc_msg_lookup(receiver: Id, selector: Sel) -> Imp {
 
 /// `objc_msg_lookup_super`, whose pair has the class to search itself.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_msg_lookup_super(target: *const Super, selector: Sel) -> Imp {
+pub unsafe extern "C-unwind" fn objc_msg_lookup_super(target: *const Super, selector: Sel) -> Imp {
     // SAFETY: as in `lookup_super`.
     let (receiver, class) = unsafe { ((*target).receiver, (*target).class.as_ref()) };
     if receiver.is_null() {
@@ -87,7 +87,7 @@ pub unsafe fn send<R>(receiver: Id, selector: Sel) -> R {
     // SAFETY: the caller's promise.
     unsafe {
         let imp = lookup(receiver, selector);
-        let method: unsafe extern "C" fn(Id, Sel) -> R = std::mem::transmute(imp);
+        let method: unsafe extern "C-unwind" fn(Id, Sel) -> R = std::mem::transmute(imp);
         method(receiver, selector)
     }
 }
@@ -100,7 +100,7 @@ pub unsafe fn send_with<A, R>(receiver: Id, selector: Sel, argument: A) -> R {
     // SAFETY: the caller's promise.
     unsafe {
         let imp = lookup(receiver, selector);
-        let method: unsafe extern "C" fn(Id, Sel, A) -> R = std::mem::transmute(imp);
+        let method: unsafe extern "C-unwind" fn(Id, Sel, A) -> R = std::mem::transmute(imp);
         method(receiver, selector, argument)
     }
 }

@@ -227,7 +227,7 @@ pub unsafe fn dispose(object: Id) {
 
 /// `class_createInstance`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn class_createInstance(class: *mut Class, extra: usize) -> Id {
+pub unsafe extern "C-unwind" fn class_createInstance(class: *mut Class, extra: usize) -> Id {
     // SAFETY: classes are never freed; null is none.
     match unsafe { class.as_ref() } {
         Some(class) => create(class, extra.min(u32::MAX as usize)),
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn class_createInstance(class: *mut Class, extra: usize) -
 
 /// `object_dispose`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn object_dispose(object: Id) -> Id {
+pub unsafe extern "C-unwind" fn object_dispose(object: Id) -> Id {
     if !object.is_null() {
         // SAFETY: the caller's promise.
         unsafe { dispose(object) };

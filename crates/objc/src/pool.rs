@@ -72,7 +72,7 @@ thread_local! {
 
 /// `objc_autoreleasePoolPush`.
 #[unsafe(no_mangle)]
-pub extern "C" fn objc_autoreleasePoolPush() -> usize {
+pub extern "C-unwind" fn objc_autoreleasePoolPush() -> usize {
     let pushed = POOLS.try_with(|pools| {
         let mut pools = pools.borrow_mut();
         pools.depth += 1;
@@ -83,7 +83,7 @@ pub extern "C" fn objc_autoreleasePoolPush() -> usize {
 
 /// `objc_autoreleasePoolPop`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_autoreleasePoolPop(token: usize) {
+pub unsafe extern "C-unwind" fn objc_autoreleasePoolPop(token: usize) {
     let keep = token.saturating_sub(1);
     let take = |pools: &RefCell<Pools>| {
         let objects = &mut pools.borrow_mut().objects;
@@ -130,7 +130,7 @@ pub(crate) fn autorelease(object: Id) -> Id {
 
 /// `objc_retain`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_retain(object: Id) -> Id {
+pub unsafe extern "C-unwind" fn objc_retain(object: Id) -> Id {
     if object.is_null() {
         return object;
     }
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn objc_retain(object: Id) -> Id {
 
 /// `objc_release`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_release(object: Id) {
+pub unsafe extern "C-unwind" fn objc_release(object: Id) {
     if object.is_null() {
         return;
     }
@@ -173,7 +173,7 @@ pub(crate) unsafe fn release(object: Id) {
 
 /// `objc_autorelease`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_autorelease(object: Id) -> Id {
+pub unsafe extern "C-unwind" fn objc_autorelease(object: Id) -> Id {
     if object.is_null() {
         return object;
     }
@@ -191,7 +191,7 @@ macro_rules! arc {
     ($($name:ident ($object:ident) $body:expr;)*) => {$(
         #[doc = concat!("`", stringify!($name), "`.")]
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($object: Id) -> Id {
+        pub unsafe extern "C-unwind" fn $name($object: Id) -> Id {
             // SAFETY: ARC calls it with an object that is alive, or nil.
             unsafe { $body }
         }
@@ -209,13 +209,13 @@ arc! {
 
 /// `objc_unsafeClaimAutoreleasedReturnValue`: the caller wants no reference.
 #[unsafe(no_mangle)]
-pub extern "C" fn objc_unsafeClaimAutoreleasedReturnValue(object: Id) -> Id {
+pub extern "C-unwind" fn objc_unsafeClaimAutoreleasedReturnValue(object: Id) -> Id {
     object
 }
 
 /// `objc_opt_self`.
 #[unsafe(no_mangle)]
-pub extern "C" fn objc_opt_self(object: Id) -> Id {
+pub extern "C-unwind" fn objc_opt_self(object: Id) -> Id {
     object
 }
 
@@ -229,37 +229,40 @@ fn message(class: *mut Class, selector: Sel) -> Id {
 
 /// `objc_alloc`.
 #[unsafe(no_mangle)]
-pub extern "C" fn objc_alloc(class: *mut Class) -> Id {
+pub extern "C-unwind" fn objc_alloc(class: *mut Class) -> Id {
     message(class, SELECTORS.alloc)
 }
 
 /// `objc_allocWithZone`.
 #[unsafe(no_mangle)]
-pub extern "C" fn objc_allocWithZone(class: *mut Class) -> Id {
+pub extern "C-unwind" fn objc_allocWithZone(class: *mut Class) -> Id {
     message(class, SELECTORS.alloc)
 }
 
 /// `objc_alloc_init`.
 #[unsafe(no_mangle)]
-pub extern "C" fn objc_alloc_init(class: *mut Class) -> Id {
+pub extern "C-unwind" fn objc_alloc_init(class: *mut Class) -> Id {
     message(objc_alloc(class).cast(), SELECTORS.init)
 }
 
 /// `objc_opt_new`.
 #[unsafe(no_mangle)]
-pub extern "C" fn objc_opt_new(class: *mut Class) -> Id {
+pub extern "C-unwind" fn objc_opt_new(class: *mut Class) -> Id {
     message(class, SELECTORS.new)
 }
 
 /// `objc_opt_class`.
 #[unsafe(no_mangle)]
-pub extern "C" fn objc_opt_class(object: Id) -> Id {
+pub extern "C-unwind" fn objc_opt_class(object: Id) -> Id {
     message(object.cast(), SELECTORS.class)
 }
 
 /// `objc_opt_isKindOfClass`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_opt_isKindOfClass(object: Id, class: *mut Class) -> crate::Bool {
+pub unsafe extern "C-unwind" fn objc_opt_isKindOfClass(
+    object: Id,
+    class: *mut Class,
+) -> crate::Bool {
     match object.is_null() {
         true => crate::NO,
         // SAFETY: the caller promises that the object is alive.
@@ -269,7 +272,10 @@ pub unsafe extern "C" fn objc_opt_isKindOfClass(object: Id, class: *mut Class) -
 
 /// `objc_opt_respondsToSelector`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_opt_respondsToSelector(object: Id, selector: Sel) -> crate::Bool {
+pub unsafe extern "C-unwind" fn objc_opt_respondsToSelector(
+    object: Id,
+    selector: Sel,
+) -> crate::Bool {
     match object.is_null() {
         true => crate::NO,
         // SAFETY: as above.

@@ -18,7 +18,7 @@ fn guard(address: usize) -> &'static Mutex<()> {
 
 /// `objc_storeStrong`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_storeStrong(place: *mut Id, value: Id) {
+pub unsafe extern "C-unwind" fn objc_storeStrong(place: *mut Id, value: Id) {
     // SAFETY: the caller promises that the place is a strong variable.
     unsafe {
         let old = *place;
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn objc_storeStrong(place: *mut Id, value: Id) {
 
 /// `objc_getProperty`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_getProperty(
+pub unsafe extern "C-unwind" fn objc_getProperty(
     object: Id,
     _selector: Sel,
     offset: isize,
@@ -68,7 +68,7 @@ unsafe fn set(object: Id, offset: isize, value: Id, atomic: bool, copies: bool) 
 
 /// `objc_setProperty`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_setProperty(
+pub unsafe extern "C-unwind" fn objc_setProperty(
     object: Id,
     _selector: Sel,
     offset: isize,
@@ -84,7 +84,7 @@ macro_rules! setters {
     ($($name:ident, $atomic:literal, $copies:literal;)*) => {$(
         #[doc = concat!("`", stringify!($name), "`.")]
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(object: Id, _selector: Sel, value: Id, offset: isize) {
+        pub unsafe extern "C-unwind" fn $name(object: Id, _selector: Sel, value: Id, offset: isize) {
             // SAFETY: the caller's promise.
             unsafe { set(object, offset, value, $atomic, $copies) };
         }
@@ -99,7 +99,7 @@ setters! {
 
 /// `objc_copyStruct`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_copyStruct(
+pub unsafe extern "C-unwind" fn objc_copyStruct(
     to: *mut c_void,
     from: *const c_void,
     bytes: isize,
@@ -124,7 +124,7 @@ static FREED: Condvar = Condvar::new();
 
 /// `objc_sync_enter`: `@synchronized`, which a thread may enter again.
 #[unsafe(no_mangle)]
-pub extern "C" fn objc_sync_enter(object: Id) -> i32 {
+pub extern "C-unwind" fn objc_sync_enter(object: Id) -> i32 {
     let this = std::thread::current().id();
     let mut held = lock(&HELD);
     loop {
@@ -144,7 +144,7 @@ pub extern "C" fn objc_sync_enter(object: Id) -> i32 {
 
 /// `objc_sync_exit`.
 #[unsafe(no_mangle)]
-pub extern "C" fn objc_sync_exit(object: Id) -> i32 {
+pub extern "C-unwind" fn objc_sync_exit(object: Id) -> i32 {
     let this = std::thread::current().id();
     let mut held = lock(&HELD);
     match held.get_mut(&(object as usize)) {
@@ -162,7 +162,7 @@ pub extern "C" fn objc_sync_exit(object: Id) -> i32 {
 
 /// `objc_enumerationMutation`: a collection was changed while a loop went over it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_enumerationMutation(object: Id) {
+pub unsafe extern "C-unwind" fn objc_enumerationMutation(object: Id) {
     // SAFETY: the collection is alive.
     let class = unsafe { crate::object::class_of(object) };
     crate::diagnostics::fatal(

@@ -65,7 +65,7 @@ impl Class {
 
 /// `objc_getProtocol`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_getProtocol(name: *const c_char) -> *const Protocol {
+pub unsafe extern "C-unwind" fn objc_getProtocol(name: *const c_char) -> *const Protocol {
     if name.is_null() {
         return null();
     }
@@ -77,14 +77,14 @@ pub unsafe extern "C" fn objc_getProtocol(name: *const c_char) -> *const Protoco
 
 /// `protocol_getName`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn protocol_getName(protocol: *const Protocol) -> *const c_char {
+pub unsafe extern "C-unwind" fn protocol_getName(protocol: *const Protocol) -> *const c_char {
     // SAFETY: the caller's protocol is one, or null.
     unsafe { protocol.as_ref() }.map_or(c"nil".as_ptr(), |protocol| protocol.name)
 }
 
 /// `protocol_isEqual`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn protocol_isEqual(a: *const Protocol, b: *const Protocol) -> Bool {
+pub unsafe extern "C-unwind" fn protocol_isEqual(a: *const Protocol, b: *const Protocol) -> Bool {
     // SAFETY: as above.
     let (a, b) = unsafe { (a.as_ref(), b.as_ref()) };
     Bool::from(a.map(Protocol::name) == b.map(Protocol::name))
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn protocol_isEqual(a: *const Protocol, b: *const Protocol
 
 /// `class_conformsToProtocol`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn class_conformsToProtocol(
+pub unsafe extern "C-unwind" fn class_conformsToProtocol(
     class: *const Class,
     protocol: *const Protocol,
 ) -> Bool {
@@ -108,7 +108,10 @@ pub unsafe extern "C" fn class_conformsToProtocol(
 
 /// `class_addProtocol`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn class_addProtocol(class: *const Class, protocol: *const Protocol) -> Bool {
+pub unsafe extern "C-unwind" fn class_addProtocol(
+    class: *const Class,
+    protocol: *const Protocol,
+) -> Bool {
     // SAFETY: as above.
     let (class, protocol) = unsafe { (class.as_ref(), protocol.as_ref()) };
     let Some((class, protocol)) = class.zip(protocol) else {

@@ -45,7 +45,7 @@ macro_rules! functions {
     ($($name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
         #[doc = concat!("`", stringify!($name), "`.")]
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($argument: $type),*) $(-> $result)? {
+        pub unsafe extern "C-unwind" fn $name($($argument: $type),*) $(-> $result)? {
             // SAFETY: pointers are null or what they say; objects are alive.
             #[allow(unused_unsafe)]
             unsafe { $body }

@@ -78,19 +78,19 @@ impl fmt::Debug for Sel {
 
 /// `sel_registerName`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sel_registerName(name: *const c_char) -> Sel {
+pub unsafe extern "C-unwind" fn sel_registerName(name: *const c_char) -> Sel {
     Sel(name).unique()
 }
 
 /// `sel_getUid`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sel_getUid(name: *const c_char) -> Sel {
+pub unsafe extern "C-unwind" fn sel_getUid(name: *const c_char) -> Sel {
     Sel(name).unique()
 }
 
 /// `sel_getName`.
 #[unsafe(no_mangle)]
-pub extern "C" fn sel_getName(selector: Sel) -> *const c_char {
+pub extern "C-unwind" fn sel_getName(selector: Sel) -> *const c_char {
     match selector.is_null() {
         true => c"<null selector>".as_ptr(),
         false => selector.0,
@@ -99,12 +99,12 @@ pub extern "C" fn sel_getName(selector: Sel) -> *const c_char {
 
 /// `sel_isEqual`.
 #[unsafe(no_mangle)]
-pub extern "C" fn sel_isEqual(a: Sel, b: Sel) -> Bool {
+pub extern "C-unwind" fn sel_isEqual(a: Sel, b: Sel) -> Bool {
     Bool::from(a == b)
 }
 
 /// `sel_isMapped`.
 #[unsafe(no_mangle)]
-pub extern "C" fn sel_isMapped(selector: Sel) -> Bool {
+pub extern "C-unwind" fn sel_isMapped(selector: Sel) -> Bool {
     Bool::from(!selector.is_null())
 }

@@ -62,7 +62,7 @@ class! {
 /// `objc_msgSend` as a function of a type.
 macro_rules! send {
     ($entry:ident: $receiver:expr, $selector:literal $(, $argument:expr => $type:ty)* ; $result:ty) => {{
-        let function: unsafe extern "C" fn(Id, Sel $(, $type)*) -> $result =
+        let function: unsafe extern "C-unwind" fn(Id, Sel $(, $type)*) -> $result =
             unsafe { std::mem::transmute($entry as *const ()) };
         unsafe { function($receiver, Sel::new($selector) $(, $argument)*) }
     }};
@@ -123,7 +123,7 @@ fn a_message_to_nil_answers_zero() {
         Floats(0.0, 0.0)
     );
     let imp = unsafe { crate::message::objc_msg_lookup(nil, Sel::new(c"integer")) };
-    let imp: unsafe extern "C" fn(Id, Sel) -> f64 = unsafe { std::mem::transmute(imp) };
+    let imp: unsafe extern "C-unwind" fn(Id, Sel) -> f64 = unsafe { std::mem::transmute(imp) };
     assert_eq!(unsafe { imp(nil, Sel::new(c"integer")) }, 0.0);
 }
 
@@ -195,10 +195,10 @@ fn an_associated_object_goes_with_its_owner() {
 #[test]
 fn a_replaced_method_is_found_by_all_who_had_found_the_old_one() {
     crate::root::register();
-    unsafe extern "C" fn one(_: Id, _: Sel) -> u64 {
+    unsafe extern "C-unwind" fn one(_: Id, _: Sel) -> u64 {
         1
     }
-    unsafe extern "C" fn two(_: Id, _: Sel) -> u64 {
+    unsafe extern "C-unwind" fn two(_: Id, _: Sel) -> u64 {
         2
     }
     unsafe {
@@ -219,10 +219,10 @@ fn a_replaced_method_is_found_by_all_who_had_found_the_old_one() {
 #[test]
 fn a_method_replaced_while_it_is_first_sent_is_the_new_one_afterwards() {
     crate::root::register();
-    unsafe extern "C" fn old(_: Id, _: Sel) -> u64 {
+    unsafe extern "C-unwind" fn old(_: Id, _: Sel) -> u64 {
         1
     }
-    unsafe extern "C" fn new(_: Id, _: Sel) -> u64 {
+    unsafe extern "C-unwind" fn new(_: Id, _: Sel) -> u64 {
         2
     }
     let selector = Sel::new(c"raced");
@@ -324,11 +324,11 @@ fn a_block_is_copied_once_and_freed_with_its_last_reference() {
         isa: *const Class,
         flags: i32,
         reserved: i32,
-        invoke: unsafe extern "C" fn(*const Literal) -> u64,
+        invoke: unsafe extern "C-unwind" fn(*const Literal) -> u64,
         descriptor: *const [usize; 2],
         captured: u64,
     }
-    unsafe extern "C" fn invoke(block: *const Literal) -> u64 {
+    unsafe extern "C-unwind" fn invoke(block: *const Literal) -> u64 {
         unsafe { (*block).captured }
     }
     crate::root::register();

@@ -53,7 +53,7 @@ pub(crate) fn clear(object: Id) {
 
 /// `objc_initWeak`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_initWeak(place: *mut Id, object: Id) -> Id {
+pub unsafe extern "C-unwind" fn objc_initWeak(place: *mut Id, object: Id) -> Id {
     // SAFETY: the caller's promise.
     unsafe {
         store(&mut lock(&PLACES), place, object);
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn objc_initWeak(place: *mut Id, object: Id) -> Id {
 
 /// `objc_storeWeak`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_storeWeak(place: *mut Id, object: Id) -> Id {
+pub unsafe extern "C-unwind" fn objc_storeWeak(place: *mut Id, object: Id) -> Id {
     let mut places = lock(&PLACES);
     // SAFETY: the caller's promise.
     unsafe {
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn objc_storeWeak(place: *mut Id, object: Id) -> Id {
 
 /// `objc_loadWeakRetained`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_loadWeakRetained(place: *mut Id) -> Id {
+pub unsafe extern "C-unwind" fn objc_loadWeakRetained(place: *mut Id) -> Id {
     let _held = lock(&PLACES);
     // SAFETY: the place is the caller's; while the lock is held, what it names is not freed.
     unsafe {
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn objc_loadWeakRetained(place: *mut Id) -> Id {
 
 /// `objc_loadWeak`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_loadWeak(place: *mut Id) -> Id {
+pub unsafe extern "C-unwind" fn objc_loadWeak(place: *mut Id) -> Id {
     // SAFETY: the caller's promise.
     let object = unsafe { objc_loadWeakRetained(place) };
     match object.is_null() {
@@ -103,14 +103,14 @@ pub unsafe extern "C" fn objc_loadWeak(place: *mut Id) -> Id {
 
 /// `objc_destroyWeak`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_destroyWeak(place: *mut Id) {
+pub unsafe extern "C-unwind" fn objc_destroyWeak(place: *mut Id) {
     // SAFETY: the caller's promise.
     unsafe { forget(&mut lock(&PLACES), *place, place) };
 }
 
 /// `objc_copyWeak`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_copyWeak(to: *mut Id, from: *mut Id) {
+pub unsafe extern "C-unwind" fn objc_copyWeak(to: *mut Id, from: *mut Id) {
     // SAFETY: the caller's promise.
     unsafe {
         let object = objc_loadWeakRetained(from);
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn objc_copyWeak(to: *mut Id, from: *mut Id) {
 
 /// `objc_moveWeak`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_moveWeak(to: *mut Id, from: *mut Id) {
+pub unsafe extern "C-unwind" fn objc_moveWeak(to: *mut Id, from: *mut Id) {
     // SAFETY: the caller's promise.
     unsafe {
         objc_copyWeak(to, from);

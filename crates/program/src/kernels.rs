@@ -46,11 +46,25 @@ impl Kernels {
         store: Option<&Store>,
         told: &(dyn Fn(usize, usize) + Sync),
     ) -> Kernels {
-        let keys: Vec<Option<String>> = recorded
-            .launches
-            .iter()
-            .map(|one| key(recorded, one))
-            .collect();
+        let mut kernels = Kernels {
+            executed: Vec::new(),
+            kept: 0,
+        };
+        kernels.extend(recorded, &mut Codes::default(), (workspace, store), told);
+        kernels
+    }
+
+    /// The same for the launches that have come to a recording since.
+    pub(crate) fn extend(
+        &mut self,
+        recorded: &Recorded,
+        codes: &mut Codes,
+        (workspace, store): (&Workspace, Option<&Store>),
+        told: &(dyn Fn(usize, usize) + Sync),
+    ) {
+        let first = self.executed.len();
+        let launches = recorded.launches.get(first..).unwrap_or_default();
+        let keys: Vec<Option<String>> = launches.iter().map(|one| key(recorded, one)).collect();
         let mut executed: Vec<Option<Result<Executed, String>>> = keys
             .iter()
             .map(|key| Some(Ok(store?.get(key.as_ref()?)?)))
@@ -59,11 +73,11 @@ impl Kernels {
         let missing: Vec<usize> = (0..executed.len())
             .filter(|&at| executed[at].is_none())
             .collect();
-        let codes = codes(recorded, &missing, workspace);
+        codes.generate(recorded, missing.iter().map(|&at| &launches[at]), workspace);
         let done = AtomicUsize::new(kept);
         let one = |&at: &usize| {
-            let launch = &recorded.launches[at];
-            let result = match codes.get(&launch.pipeline) {
+            let launch = &launches[at];
+            let result = match codes.made.get(&launch.pipeline) {
                 _ if is_stopped(workspace) => Err("stopped".to_owned()),
                 Some(Ok(code)) => execute(code, launch),
                 Some(Err(why)) => Err(why.clone()),
@@ -80,13 +94,9 @@ impl Kernels {
             executed[at] = Some(result);
         }
         let unknown = || Err("it was not executed".to_owned());
-        Kernels {
-            executed: executed
-                .into_iter()
-                .map(|one| one.unwrap_or_else(unknown))
-                .collect(),
-            kept,
-        }
+        let executed = executed.into_iter().map(|one| one.unwrap_or_else(unknown));
+        self.executed.extend(executed);
+        self.kept += kept;
     }
 
     /// The execution of a launch.
@@ -102,49 +112,66 @@ fn is_stopped(workspace: &Workspace) -> bool {
         .is_some_and(|flag| flag.load(Relaxed))
 }
 
-/// Machine code of the pipelines of some launches.
-fn codes(
-    recorded: &Recorded,
-    launches: &[usize],
-    workspace: &Workspace,
-) -> FxHashMap<u32, Result<Generated, String>> {
-    let mut pipelines: Vec<u32> = launches
-        .iter()
-        .map(|&at| recorded.launches[at].pipeline)
-        .collect();
-    pipelines.sort_unstable();
-    pipelines.dedup();
-    let mut libraries: FxHashMap<u32, Result<Library, String>> = FxHashMap::default();
-    for pipeline in &pipelines {
-        if let Some(pipeline) = recorded.pipelines.get(*pipeline as usize) {
-            let opened = || open(recorded, pipeline.library, workspace);
-            libraries.entry(pipeline.library).or_insert_with(opened);
+/// Libraries that were opened, and machine code of their pipelines.
+#[derive(Default)]
+pub(crate) struct Codes {
+    libraries: FxHashMap<u32, Result<Library, String>>,
+    made: FxHashMap<u32, Result<Generated, String>>,
+}
+
+impl Codes {
+    /// Makes the machine code of some launches, where it is not there.
+    fn generate<'a>(
+        &mut self,
+        recorded: &Recorded,
+        launches: impl Iterator<Item = &'a Launch>,
+        workspace: &Workspace,
+    ) {
+        let pipelines = launches.map(|launch| launch.pipeline);
+        let mut pipelines: Vec<u32> = pipelines
+            .filter(|pipeline| !self.made.contains_key(pipeline))
+            .collect();
+        pipelines.sort_unstable();
+        pipelines.dedup();
+        for pipeline in &pipelines {
+            if let Some(pipeline) = recorded.pipelines.get(*pipeline as usize) {
+                let opened = || open(recorded, pipeline.library, workspace);
+                self.libraries
+                    .entry(pipeline.library)
+                    .or_insert_with(opened);
+            }
         }
+        let libraries = &self.libraries;
+        let one = |&number: &u32| (number, generated(recorded, libraries, number));
+        let made: Vec<_> = pipelines.par_iter().map(one).collect();
+        self.made.extend(made);
     }
-    let one = |&number: &u32| {
-        let generated = || -> Result<Generated, String> {
-            let missing = || "the recording does not have its pipeline".to_owned();
-            let pipeline = recorded
-                .pipelines
-                .get(number as usize)
-                .ok_or_else(missing)?;
-            let library = libraries.get(&pipeline.library).ok_or_else(missing)?;
-            let library = library.as_ref().map_err(Clone::clone)?;
-            let kernel = library
-                .kernel(&pipeline.function)
-                .map_err(|error| error.to_string())?;
-            let constants = given(&pipeline.constants)?;
-            let generator = Generator {
-                constants: &constants,
-                isa: assay_engine::Settings::default().isa,
-                threadgroup: None,
-            };
-            let made = generator.generate(kernel, &mut Phases::default());
-            made.map_err(|refused| refused.message)
-        };
-        (number, generated())
+}
+
+/// The machine code of a pipeline.
+fn generated(
+    recorded: &Recorded,
+    libraries: &FxHashMap<u32, Result<Library, String>>,
+    number: u32,
+) -> Result<Generated, String> {
+    let missing = || "the recording does not have its pipeline".to_owned();
+    let pipeline = recorded
+        .pipelines
+        .get(number as usize)
+        .ok_or_else(missing)?;
+    let library = libraries.get(&pipeline.library).ok_or_else(missing)?;
+    let library = library.as_ref().map_err(Clone::clone)?;
+    let kernel = library
+        .kernel(&pipeline.function)
+        .map_err(|error| error.to_string())?;
+    let constants = given(&pipeline.constants)?;
+    let generator = Generator {
+        constants: &constants,
+        isa: assay_engine::Settings::default().isa,
+        threadgroup: None,
     };
-    pipelines.par_iter().map(one).collect()
+    let made = generator.generate(kernel, &mut Phases::default());
+    made.map_err(|refused| refused.message)
 }
 
 /// Recorded values of function constants, as they are given to a kernel.

@@ -9,6 +9,8 @@
 //! [`Store`], once for all runs. [`Run::simulate`] puts the dispatches on a chip's queue, and [`timeline`] makes of it a recording
 //! that `assay-trace` reports, compares and exports like one of Instruments.
 //!
+//! [`Clock`] does the same for a program that still runs, command buffer by command buffer.
+//!
 //! All times of GPUs are modelled; those of the host are only in the recording, and never added to them.
 
 // Library code returns errors; tests may panic.
@@ -17,6 +19,7 @@
     warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
 )]
 
+mod clock;
 mod explain;
 mod hazards;
 mod kernels;
@@ -28,6 +31,7 @@ mod store;
 mod timeline;
 mod used;
 
+pub use clock::{Clock, Timed};
 pub use kernels::{Executed, Kernels, Opened, opened};
 pub use recorded::{Dispatched, Given, Launch, Recorded, Step};
 pub use simulate::{Run, Slot, SlotKind};

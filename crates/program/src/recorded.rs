@@ -133,7 +133,7 @@ impl Recorded {
         self.warnings.push(text.to_owned());
     }
 
-    fn add(&mut self, event: Event, known: &mut FxHashMap<Launch, u32>) {
+    pub(crate) fn add(&mut self, event: Event, known: &mut FxHashMap<Launch, u32>) {
         match event {
             Event::Process(process) => self.process = process,
             Event::Device(device) => self.device = device,

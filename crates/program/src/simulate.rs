@@ -41,7 +41,7 @@ pub struct Price {
 }
 
 impl Price {
-    fn new(executed: &Executed, target: &Target) -> Result<Price, Error> {
+    pub(crate) fn new(executed: &Executed, target: &Target) -> Result<Price, Error> {
         let execution = &executed.execution;
         let one = |state| {
             let buffer = CommandBuffer::of(execution);
@@ -175,9 +175,9 @@ impl Run {
             }
         }
         let prices: Vec<Option<Price>> = all.into_iter().map(Result::ok).collect();
-        let mut queue = Queue::new(&target, &prices);
+        let mut queue = Queue::new(&target);
         for (at, step) in recorded.steps.iter().enumerate() {
-            queue.step(at as u32, step);
+            queue.step(at as u32, step, &prices);
         }
         queue.end_group();
         let Queue {
@@ -221,16 +221,16 @@ struct Member {
     fills: f64,
 }
 
-struct Queue<'a> {
+/// The GPU of a chip.
+pub(crate) struct Queue<'a> {
     target: &'a Target,
-    prices: &'a [Option<Price>],
     now: f64,
     low: f64,
     high: f64,
     overhead: f64,
-    slots: Vec<Slot>,
-    buffers: Vec<Buffered>,
-    encoders: Vec<Encoded>,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) buffers: Vec<Buffered>,
+    pub(crate) encoders: Vec<Encoded>,
     is_concurrent: bool,
     /// Nothing has run in this command buffer yet.
     is_fresh: bool,
@@ -241,11 +241,10 @@ struct Queue<'a> {
 }
 
 impl<'a> Queue<'a> {
-    fn new(target: &'a Target, prices: &'a [Option<Price>]) -> Self {
+    pub(crate) fn new(target: &'a Target) -> Self {
         let slc = target.chip.get(Parameter::SlcMib).unwrap_or(8.0);
         Queue {
             target,
-            prices,
             now: 0.0,
             low: 0.0,
             high: 0.0,
@@ -264,7 +263,8 @@ impl<'a> Queue<'a> {
         }
     }
 
-    fn step(&mut self, at: u32, step: &Step) {
+    /// Puts a step of a program on the queue. Dispatches without a price take no time.
+    pub(crate) fn step(&mut self, at: u32, step: &Step, prices: &[Option<Price>]) {
         match step {
             Step::CommandBuffer(head) => {
                 self.end_group();
@@ -290,7 +290,11 @@ impl<'a> Queue<'a> {
                 });
             }
             Step::Barrier(_) => self.end_group(),
-            Step::Dispatch(dispatch) => self.dispatch(at, dispatch),
+            Step::Dispatch(dispatch) => {
+                if let Some(Some(price)) = prices.get(dispatch.launch as usize) {
+                    self.dispatch(at, dispatch, price);
+                }
+            }
             Step::Copy {
                 from,
                 to,
@@ -310,10 +314,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    fn dispatch(&mut self, at: u32, dispatch: &Dispatched) {
-        let Some(Some(price)) = self.prices.get(dispatch.launch as usize) else {
-            return;
-        };
+    fn dispatch(&mut self, at: u32, dispatch: &Dispatched, price: &Price) {
         let warm = self.residence.touch(&dispatch.bound, &price.touched);
         let us = price.cold_us + (price.warm_us - price.cold_us) * warm;
         self.group.push(Member {
@@ -348,7 +349,7 @@ impl<'a> Queue<'a> {
     }
 
     /// Runs the dispatches that may overlap.
-    fn end_group(&mut self) {
+    pub(crate) fn end_group(&mut self) {
         if self.group.is_empty() {
             return;
         }

@@ -108,6 +108,8 @@ pub struct Member {
     pub type_name: String,
     /// Where it lies, in bytes.
     pub offset: u32,
+    /// Its index for argument encoders (`[[id(n)]]`).
+    pub id: u32,
 }
 
 /// What a member of an argument buffer is.

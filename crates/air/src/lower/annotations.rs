@@ -109,7 +109,7 @@ fn kernel(text: &str, annotation: &Annotation) -> FoundKernel {
     kernel
 }
 
-/// `KIND PATH TYPE`, separated by tabs.
+/// `KIND PATH TYPE ID`, separated by tabs.
 fn member(fields: &str) -> Option<Member> {
     let mut fields = fields.split('\t');
     let kind = match fields.next()? {
@@ -123,6 +123,7 @@ fn member(fields: &str) -> Option<Member> {
         path: fields.next()?.to_owned(),
         type_name: fields.next()?.to_owned(),
         offset: 0,
+        id: fields.next().and_then(|id| id.parse().ok()).unwrap_or(0),
     })
 }
 

@@ -33,7 +33,7 @@ use driver::{Copy, Driver, RawArgument, RawKind, SourceOptions};
 use std::path::Path;
 use std::time::Duration;
 use submission::Submission;
-use textures::Way;
+use textures::{Samplers, Way};
 
 /// How long one submission may take when nothing else is said. The system itself stops a command buffer that
 /// keeps the GPU for several seconds; this is for the case that it does not answer at all.
@@ -121,6 +121,7 @@ pub(crate) struct MetalDevice<D: Driver> {
     pipelines: Table<PipelineId, (D::Pipeline, PipelineFacts)>,
     buffers: Table<BufferId, Memory<D::Buffer>>,
     submissions: Table<SubmissionId, Submission>,
+    samplers: Samplers<D>,
     /// The submission made last and not waited for yet: Metal's queue keeps order, so when it is done all are.
     last: Option<SubmissionId>,
 }
@@ -159,6 +160,7 @@ impl<D: Driver> MetalDevice<D> {
             pipelines: Table::default(),
             buffers: Table::default(),
             submissions: Table::default(),
+            samplers: Samplers::default(),
             last: None,
         }
     }

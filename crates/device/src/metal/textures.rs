@@ -74,10 +74,27 @@ pub(super) struct Bound<D: Driver + ?Sized> {
     written: bool,
 }
 
-/// What the dispatches of a submission need beside buffers.
+/// The textures of a submission.
 pub(super) struct Resources<D: Driver + ?Sized> {
     textures: Vec<Bound<D>>,
-    samplers: Vec<(Sampler, D::Sampler)>,
+}
+
+/// Samplers, made once for a device. They outlive their submissions: Metal keeps what an encoder binds until the GPU is done, but not
+/// what only an argument buffer names.
+pub(super) struct Samplers<D: Driver + ?Sized>(Vec<(Sampler, D::Sampler)>);
+
+impl<D: Driver + ?Sized> Default for Samplers<D> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<D: Driver> Samplers<D> {
+    fn get(&self, sampler: &Sampler) -> Option<&D::Sampler> {
+        let mut all = self.0.iter();
+        all.find(|(known, _)| known == sampler)
+            .map(|(_, made)| made)
+    }
 }
 
 /// Which way texels are copied.
@@ -92,12 +109,6 @@ impl<D: Driver> Resources<D> {
         let mut all = self.textures.iter();
         all.find(|one| one.buffer == buffer && one.layout == *layout)
             .map(|one| &one.texture)
-    }
-
-    fn sampler(&self, sampler: &Sampler) -> Option<&D::Sampler> {
-        let mut all = self.samplers.iter();
-        all.find(|(known, _)| known == sampler)
-            .map(|(_, made)| made)
     }
 }
 
@@ -116,6 +127,39 @@ fn refused(kernel: &PipelineFacts, index: u32, why: String) -> Error {
         index,
         why,
     }
+}
+
+/// Makes what a binding needs, unless it is there.
+fn make<D: Driver>(
+    driver: &D,
+    samplers: &mut Samplers<D>,
+    made: &mut Resources<D>,
+    (kernel, index): (&PipelineFacts, u32),
+    (binding, written): (&Binding, bool),
+) -> Result<(), Error> {
+    let refuse = |why| refused(kernel, index, why);
+    match binding {
+        Binding::Texture { buffer, layout, .. } => {
+            let mut all = made.textures.iter_mut();
+            if let Some(one) = all.find(|one| one.buffer == *buffer && one.layout == *layout) {
+                one.written |= written;
+                return Ok(());
+            }
+            made.textures.push(Bound {
+                buffer: *buffer,
+                layout: *layout,
+                texture: driver.texture(layout).map_err(refuse)?,
+                pieces: pieces(layout).map_err(refuse)?,
+                written,
+            });
+        }
+        Binding::Sampler(sampler) if samplers.get(sampler).is_none() => {
+            let state = driver.sampler(sampler).map_err(refuse)?;
+            samplers.0.push((*sampler, state));
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 impl<D: Driver> MetalDevice<D> {
@@ -183,10 +227,9 @@ impl<D: Driver> MetalDevice<D> {
     }
 
     /// Makes the textures and samplers of a submission.
-    pub(super) fn resources(&self, dispatches: &[Dispatch]) -> Result<Resources<D>, Error> {
+    pub(super) fn resources(&mut self, dispatches: &[Dispatch]) -> Result<Resources<D>, Error> {
         let mut made = Resources {
             textures: Vec::new(),
-            samplers: Vec::new(),
         };
         for dispatch in dispatches {
             let (_, kernel) = self.pipelines.get(dispatch.pipeline)?;
@@ -199,44 +242,16 @@ impl<D: Driver> MetalDevice<D> {
             let members = dispatch.members.iter();
             let members = members.map(|member| (member.index, &member.binding, true));
             for (index, binding, written) in own.chain(members) {
-                self.make(&mut made, kernel, index, binding, written)?;
+                make(
+                    &self.driver,
+                    &mut self.samplers,
+                    &mut made,
+                    (kernel, index),
+                    (binding, written),
+                )?;
             }
         }
         Ok(made)
-    }
-
-    fn make(
-        &self,
-        made: &mut Resources<D>,
-        kernel: &PipelineFacts,
-        index: u32,
-        binding: &Binding,
-        written: bool,
-    ) -> Result<(), Error> {
-        match binding {
-            Binding::Texture { buffer, layout, .. } => {
-                let mut all = made.textures.iter_mut();
-                if let Some(one) = all.find(|one| one.buffer == *buffer && one.layout == *layout) {
-                    one.written |= written;
-                    return Ok(());
-                }
-                let refuse = |why| refused(kernel, index, why);
-                made.textures.push(Bound {
-                    buffer: *buffer,
-                    layout: *layout,
-                    texture: self.driver.texture(layout).map_err(refuse)?,
-                    pieces: pieces(layout).map_err(refuse)?,
-                    written,
-                });
-            }
-            Binding::Sampler(sampler) if made.sampler(sampler).is_none() => {
-                let state = self.driver.sampler(sampler);
-                let state = state.map_err(|why| refused(kernel, index, why))?;
-                made.samplers.push((*sampler, state));
-            }
-            _ => {}
-        }
-        Ok(())
     }
 
     /// Copies the texels of a submission; `None` when there are none to copy.
@@ -287,7 +302,7 @@ impl<D: Driver> MetalDevice<D> {
                     .texture_id(made.texture(*buffer, layout).ok_or_else(lost)?),
                 Binding::Sampler(sampler) => self
                     .driver
-                    .sampler_id(made.sampler(sampler).ok_or_else(lost)?),
+                    .sampler_id(self.samplers.get(sampler).ok_or_else(lost)?),
                 Binding::Bytes(_) | Binding::ThreadgroupMemory(_) => return Err(lost()),
             };
             let place = Place::Buffer(member.index);
@@ -335,7 +350,7 @@ impl<D: Driver> MetalDevice<D> {
                     RawBinding::Texture(made.texture(*buffer, layout).ok_or_else(lost)?)
                 }
                 Binding::Sampler(sampler) => {
-                    RawBinding::Sampler(made.sampler(sampler).ok_or_else(lost)?)
+                    RawBinding::Sampler(self.samplers.get(sampler).ok_or_else(lost)?)
                 }
             };
             Ok((*index, raw))

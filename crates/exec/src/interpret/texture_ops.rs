@@ -43,6 +43,7 @@ impl Batch {
                 batch: self,
                 args,
                 lane,
+                is_told: O::OBSERVES,
             };
             match plan(context, op, &given) {
                 Ok(plan) => plans[lane] = plan,
@@ -79,6 +80,7 @@ impl Batch {
                 batch: self,
                 args,
                 lane,
+                is_told: O::OBSERVES,
             };
             let values = match mask >> lane & 1 {
                 0 => [0; 4],

@@ -28,10 +28,11 @@ fn unsuitable<T>(message: impl Into<String>) -> Result<T, Wrong> {
     })
 }
 
-fn outside<T>(message: String) -> Result<T, Wrong> {
+/// Texels that lie outside are read as zero, as a GPU does: only an observer wants to know of them.
+fn outside<T>(is_told: bool, message: impl FnOnce() -> String) -> Result<T, Wrong> {
     Err(Wrong {
         error: TextureError::Outside,
-        message,
+        message: if is_told { message() } else { String::new() },
     })
 }
 
@@ -40,6 +41,8 @@ pub(super) struct Given<'a> {
     pub(super) batch: &'a Batch,
     pub(super) args: &'a [Reg],
     pub(super) lane: usize,
+    /// Whether anyone reads what is wrong with texels that lie outside.
+    pub(super) is_told: bool,
 }
 
 impl Given<'_> {
@@ -166,10 +169,10 @@ fn texel_address(
     };
     match layout.offset(at) {
         Some(offset) => Ok(given.bits(0) + offset),
-        None => {
+        None => outside(given.is_told, || {
             let (name, at) = (&region.name, layout.describe(at));
-            outside(format!("{action} at {at} of {name}, which is {layout}"))
-        }
+            format!("{action} at {at} of {name}, which is {layout}")
+        }),
     }
 }
 
@@ -187,9 +190,9 @@ fn sampled_texels(
     }
     if query.layer >= layout.shape.layers {
         let layer = query.layer;
-        return outside(format!(
-            "sample of layer {layer} of {name}, which is {layout}"
-        ));
+        return outside(given.is_told, || {
+            format!("sample of layer {layer} of {name}, which is {layout}")
+        });
     }
     let integers = layout.format.class() != Class::Float;
     let gathers = matches!(op.what, What::Gather | What::GatherCompare);

@@ -409,28 +409,27 @@ impl Batch {
             position,
         } = access;
         for lane in lanes_of(mask) {
-            let place = context
-                .memory
-                .place(addresses.at(lane), t.size(), lane, action);
-            let mut place = match (place, context.forgiven) {
-                (Ok(place), _) => place,
-                (Err(kind), Some(forgiven)) => {
-                    let own = context.of(self);
-                    forgiven.add(position, || own.fault(kind, position, lane));
-                    if action == Action::Read {
-                        for &reg in context.program.list(t.regs) {
-                            self.set(reg, lane, 0);
-                        }
-                    }
-                    continue;
-                }
-                (Err(kind), None) => {
+            let address = addresses.at(lane);
+            let found = context.memory.find(address, t.size(), lane, action);
+            let Some(mut place) = found else {
+                let kind = || context.memory.fault(address, t.size(), action);
+                let Some(forgiven) = context.forgiven else {
                     return Err(Trap {
-                        kind,
+                        kind: kind(),
                         position,
                         lane,
                     });
+                };
+                let operations = context.program.ops.len();
+                forgiven.add(position, operations, || {
+                    context.of(self).fault(kind(), position, lane)
+                });
+                if action == Action::Read {
+                    for &reg in context.program.list(t.regs) {
+                        self.set(reg, lane, 0);
+                    }
                 }
+                continue;
             };
             for &reg in context.program.list(t.regs) {
                 if action == Action::Read {

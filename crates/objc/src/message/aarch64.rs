@@ -62,14 +62,14 @@ macro_rules! zero {
 
 /// What [`super::objc_msg_lookup`] finds for nil.
 #[unsafe(naked)]
-pub(super) extern "C" fn answer_zero() {
+pub(super) extern "C-unwind" fn answer_zero() {
     naked_asm!(zero!())
 }
 
 /// `objc_msgSend`.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_msgSend() {
+pub unsafe extern "C-unwind" fn objc_msgSend() {
     naked_asm!(
         ".cfi_startproc",
         "cbz x0, 2f",
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn objc_msgSend() {
 /// `objc_msgSendSuper2`: the first argument is the address of receiver and class.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_msgSendSuper2() {
+pub unsafe extern "C-unwind" fn objc_msgSendSuper2() {
     naked_asm!(
         ".cfi_startproc",
         save!(),

@@ -61,7 +61,7 @@ macro_rules! restore_and_jump {
 
 /// What [`super::objc_msg_lookup`] finds for nil.
 #[unsafe(naked)]
-pub(super) extern "C" fn answer_zero() {
+pub(super) extern "C-unwind" fn answer_zero() {
     naked_asm!(
         "xor eax, eax",
         "xor edx, edx",
@@ -74,7 +74,7 @@ pub(super) extern "C" fn answer_zero() {
 /// `objc_msgSend`.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_msgSend() {
+pub unsafe extern "C-unwind" fn objc_msgSend() {
     naked_asm!(
         ".cfi_startproc",
         "test rdi, rdi",
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn objc_msgSend() {
 /// `objc_msgSend_fpret`, for results of type `long double`.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_msgSend_fpret() {
+pub unsafe extern "C-unwind" fn objc_msgSend_fpret() {
     naked_asm!(
         ".cfi_startproc",
         "test rdi, rdi",
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn objc_msgSend_fpret() {
 /// `objc_msgSend_fp2ret`, for results of type `_Complex long double`.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_msgSend_fp2ret() {
+pub unsafe extern "C-unwind" fn objc_msgSend_fp2ret() {
     naked_asm!(
         ".cfi_startproc",
         "test rdi, rdi",
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn objc_msgSend_fp2ret() {
 /// `objc_msgSend_stret`, for results that are returned in memory.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_msgSend_stret() {
+pub unsafe extern "C-unwind" fn objc_msgSend_stret() {
     naked_asm!(
         ".cfi_startproc",
         "test rsi, rsi",
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn objc_msgSend_stret() {
 /// `objc_msgSendSuper2`: the first argument is the address of receiver and class.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_msgSendSuper2() {
+pub unsafe extern "C-unwind" fn objc_msgSendSuper2() {
     naked_asm!(
         ".cfi_startproc",
         save!(),
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn objc_msgSendSuper2() {
 /// `objc_msgSendSuper2_stret`.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn objc_msgSendSuper2_stret() {
+pub unsafe extern "C-unwind" fn objc_msgSendSuper2_stret() {
     naked_asm!(
         ".cfi_startproc",
         save!(),

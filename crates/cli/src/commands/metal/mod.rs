@@ -1,5 +1,6 @@
 //! `assay metal`: whole programs with a Metal back end, on Linux.
 
+mod clock;
 mod library;
 mod reports;
 pub(crate) mod run;
@@ -20,7 +21,8 @@ Examples:
   cargo --config $(assay metal sdk)/cargo.toml test
   cmake -B build -DCMAKE_TOOLCHAIN_FILE=$(assay metal sdk)/toolchain.cmake
   assay metal run --check -- ./main
-  assay metal run --chip m4 -- python3 program.py")]
+  assay metal run --chip m4 -- python3 program.py
+  assay metal run --clock modelled --chip m2 -- ./main")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,

@@ -51,7 +51,7 @@ pub(super) struct Dispatch {
 }
 
 /// What a process did in all.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Summary {
     /// Dispatches that ran.
@@ -68,6 +68,21 @@ pub(super) struct Summary {
     pub(super) races: u64,
     /// Reports that the suppressions file keeps quiet.
     pub(super) suppressed: u64,
+    /// What the program was told of the GPU's times, where these are modelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) gpu: Option<Modelled>,
+}
+
+/// GPU times of a model.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Modelled {
+    /// The chip.
+    pub(super) chip: String,
+    /// Seconds of command buffers, from the start to the end of each.
+    pub(super) modelled_seconds: f64,
+    /// Command buffers that have no time.
+    pub(super) unknown: u64,
 }
 
 impl Summary {
@@ -79,6 +94,12 @@ impl Summary {
         self.wrong_uses += other.wrong_uses;
         self.races += other.races;
         self.suppressed += other.suppressed;
+        if let Some(other) = &other.gpu {
+            let own = self.gpu.get_or_insert_default();
+            own.chip.clone_from(&other.chip);
+            own.modelled_seconds += other.modelled_seconds;
+            own.unknown += other.unknown;
+        }
     }
 
     /// Returns true if anything was wrong.

@@ -1,5 +1,6 @@
 //! `assay metal run`: runs a program with the environment in which it finds Metal.
 
+use super::clock;
 use super::reports::{self, Found, Report, Summary};
 use super::sdk;
 use crate::context::Context;
@@ -17,7 +18,8 @@ use schemars::JsonSchema;
 ///
 /// The program finds Metal in the folder that `assay metal sdk` prints. Standard input, output and error are the program's own;
 /// reports and a summary go to standard error, and to FILE of -o as JSON. Ends as the program ends; a run whose program ends well
-/// but which has reports ends with 1. All times are this CPU's (host).
+/// but which has reports ends with 1. Times are this CPU's (host); with --clock modelled the program is told the GPU times of a model of
+/// the chip.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,6 +27,7 @@ Examples:
   assay metal run --check -- python3 train.py
   assay metal run --check --stop-at-first -- ./tests --gtest_filter=Matmul*
   assay metal run --check --suppress known.txt -o reports.json -- ctest --test-dir build
+  assay metal run --clock modelled --chip m2 -- ./benchmark
   assay metal run --record run.recording --no-execute -- ./llama-cli -m model.gguf
 
 A suppressions file has a line RULE:KERNEL for what is known, with * for any text, and # before comments:
@@ -39,6 +42,10 @@ pub(crate) struct Args {
     /// The chip the device says it is: m1, m1-pro, m2, m2-pro, m3, m4
     #[arg(long, value_name = "CHIP", value_parser = ["m1", "m1-pro", "m2", "m2-pro", "m3", "m4"])]
     chip: Option<String>,
+
+    /// Whose times the program is told as the GPU's: of this CPU, or of a model of the chip
+    #[arg(long, value_name = "CLOCK", default_value = "host")]
+    clock: WhichClock,
 
     /// End the program at the first report, with its exit code 1
     #[arg(long)]
@@ -64,6 +71,17 @@ pub(crate) struct Args {
     program: Vec<OsString>,
 }
 
+/// Where the GPU's times come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "lowercase")]
+enum WhichClock {
+    /// This CPU
+    Host,
+    /// A model of the chip
+    Modelled,
+}
+
 /// What is recorded of a program.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Recorded {
@@ -87,6 +105,8 @@ struct Document {
     exit_code: u8,
     /// Whether every dispatch was checked.
     checked: bool,
+    /// Whose times the program was told as the GPU's.
+    clock: WhichClock,
     /// Processes that used Metal.
     processes: u64,
     /// What all of them did. Its seconds are those of this CPU.
@@ -112,6 +132,13 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
     command.args(arguments);
     set_environment(&mut command, args, &sdk, reports.path())?;
     args.recorded.set_environment(&mut command)?;
+    let clock = match args.clock {
+        WhichClock::Host => None,
+        WhichClock::Modelled => Some(clock::serve(&args.chip())?),
+    };
+    if let Some(clock) = &clock {
+        command.env("ASSAY_METAL_CLOCK", clock.path());
+    }
     // Ctrl-C goes to the program too, which may want to end in its own way.
     crate::interrupt::cooperate();
     let status = command.status();
@@ -148,6 +175,7 @@ fn document(args: &Args, exit_code: u8, found: Found) -> Document {
             .collect(),
         exit_code,
         checked: args.check,
+        clock: args.clock,
         processes: found.processes,
         summary: found.summary,
         reports: found.reports,
@@ -166,8 +194,23 @@ fn tell(found: &Found, args: &Args, context: &Context) {
             "assay metal: in all {} processes: {} dispatches, {:.3} s in kernels (host time); {} reports, {} faults, {} wrong uses, {} races",
             found.processes, all.dispatches, all.host_seconds, all.reports, all.faults, all.wrong_uses, all.races
         ));
+        if let Some(gpu) = &all.gpu {
+            context.note(&format!(
+                "assay metal: GPU times: {:.6} s in command buffers, modelled for {}",
+                gpu.modelled_seconds, gpu.chip
+            ));
+        }
     } else if !args.check && all.faults > 0 {
         context.note("assay metal: --check names the source line of a fault");
+    }
+}
+
+impl Args {
+    /// The chip, which the program's environment may name too.
+    fn chip(&self) -> String {
+        let named = self.chip.clone();
+        let named = named.or_else(|| std::env::var("ASSAY_METAL_CHIP").ok());
+        named.unwrap_or_else(|| "m2".to_owned())
     }
 }
 

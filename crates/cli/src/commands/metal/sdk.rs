@@ -40,6 +40,8 @@ const FILES: &[(&str, &str)] = files! {
     "include/CoreGraphics/CGGeometry.h"
     "include/Foundation/Foundation.h"
     "include/IOSurface/IOSurfaceRef.h"
+    "include/Metal/MTL4.h"
+    "include/Metal/MTLArgumentEncoder.h"
     "include/Metal/MTLDevice.h"
     "include/Metal/MTLIndirectCommandBuffer.h"
     "include/Metal/MTLTexture.h"

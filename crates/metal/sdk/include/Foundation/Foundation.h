@@ -271,9 +271,18 @@ typedef struct {
 @property(readonly, copy) NSString *domain, *localizedDescription, *localizedFailureReason;
 @property(readonly, copy) NSDictionary *userInfo;
 @end
-@interface NSException : NSObject
+@interface NSException : NSObject <NSCopying>
++ (instancetype)exceptionWithName:(NSString *)name reason:(NSString *)reason userInfo:(NSDictionary *)details;
 + (void)raise:(NSString *)name format:(NSString *)format, ...;
+- (instancetype)initWithName:(NSString *)name reason:(NSString *)reason userInfo:(NSDictionary *)details;
+- (void)raise;
+@property(readonly, copy) NSString *name, *reason;
+@property(readonly, copy) NSDictionary *userInfo;
+@property(readonly, copy) NSArray *callStackSymbols, *callStackReturnAddresses;
 @end
+typedef void NSUncaughtExceptionHandler(NSException *exception);
+OBJC_EXTERN void NSSetUncaughtExceptionHandler(NSUncaughtExceptionHandler *handler);
+OBJC_EXTERN NSUncaughtExceptionHandler *NSGetUncaughtExceptionHandler(void);
 @interface NSURL : NSObject <NSCopying>
 + (instancetype)fileURLWithPath:(NSString *)path;
 + (instancetype)URLWithString:(NSString *)address;

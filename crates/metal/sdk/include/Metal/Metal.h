@@ -109,6 +109,9 @@ enum {
   MTLDataTypeFloat2,
   MTLDataTypeFloat3,
   MTLDataTypeFloat4,
+  MTLDataTypeTexture = 58,
+  MTLDataTypeSampler = 59,
+  MTLDataTypePointer = 60,
   MTLDataTypeHalf = 16,
   MTLDataTypeInt = 29,
   MTLDataTypeUInt = 33,
@@ -127,7 +130,11 @@ enum { MTLCaptureDestinationDeveloperTools = 1, MTLCaptureDestinationGPUTraceDoc
 #ifdef __OBJC__
 @protocol MTLDevice, MTLLibrary, MTLFunction, MTLCommandQueue, MTLCommandBuffer, MTLCommandEncoder, MTLComputeCommandEncoder,
     MTLBlitCommandEncoder, MTLBuffer, MTLComputePipelineState, MTLEvent, MTLSharedEvent, MTLFence, MTLHeap, MTLResource,
-    MTLResidencySet, MTLCaptureScope, MTLTexture, MTLSamplerState, MTLIndirectCommandBuffer, MTLBinaryArchive, MTLAllocation;
+    MTLResidencySet, MTLCaptureScope, MTLTexture, MTLSamplerState, MTLIndirectCommandBuffer, MTLBinaryArchive, MTLAllocation,
+    MTLArgumentEncoder, MTLLogState, MTLCounterSet, MTLCounterSampleBuffer, MTL4CommandQueue, MTL4CommandAllocator, MTL4CommandBuffer,
+    MTL4ArgumentTable, MTL4Compiler;
+@class MTLComputePassSampleBufferAttachmentDescriptorArray, MTLArgumentDescriptor, MTLLogStateDescriptor, MTLCounterSampleBufferDescriptor,
+    MTL4CommandQueueDescriptor, MTL4CommandAllocatorDescriptor, MTL4ArgumentTableDescriptor, MTL4CompilerDescriptor;
 typedef void (^MTLCommandBufferHandler)(id<MTLCommandBuffer> buffer);
 typedef void (^MTLNewLibraryCompletionHandler)(id<MTLLibrary> library, NSError *error);
 typedef void (^MTLNewComputePipelineStateCompletionHandler)(id<MTLComputePipelineState> pipeline, NSError *error);
@@ -179,11 +186,17 @@ typedef MTLComputePipelineReflection *MTLAutoreleasedComputePipelineReflection;
 @end
 @interface MTLCommandBufferDescriptor : NSObject <NSCopying>
 @property BOOL retainedReferences;
+@property(retain) id<MTLLogState> logState;
 @property NSUInteger errorOptions;
 @end
 @interface MTLComputePassDescriptor : NSObject <NSCopying>
 + (MTLComputePassDescriptor *)computePassDescriptor;
 @property MTLDispatchType dispatchType;
+@property(readonly) MTLComputePassSampleBufferAttachmentDescriptorArray *sampleBufferAttachments;
+@end
+@interface MTLCommandQueueDescriptor : NSObject <NSCopying>
+@property NSUInteger maxCommandBufferCount;
+@property(retain) id<MTLLogState> logState;
 @end
 @interface MTLCaptureDescriptor : NSObject <NSCopying>
 @property(retain) id captureObject;
@@ -227,6 +240,7 @@ typedef MTLComputePipelineReflection *MTLAutoreleasedComputePipelineReflection;
 - (MTLPurgeableState)setPurgeableState:(MTLPurgeableState)state;
 @end
 #include <Metal/MTLTexture.h>
+#include <Metal/MTLArgumentEncoder.h>
 #include <Metal/MTLIndirectCommandBuffer.h>
 @protocol MTLBuffer <MTLResource>
 @property(readonly) NSUInteger length;
@@ -275,6 +289,7 @@ typedef MTLComputePipelineReflection *MTLAutoreleasedComputePipelineReflection;
 @property(copy) NSString *label;
 @property(readonly) id<MTLDevice> device;
 @property(readonly) MTLFunctionType functionType;
+- (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferIndex:(NSUInteger)index;
 @end
 @protocol MTLLibrary <NSObject>
 @property(copy) NSString *label;
@@ -379,6 +394,17 @@ typedef MTLComputePipelineReflection *MTLAutoreleasedComputePipelineReflection;
 - (BOOL)supportsFamily:(MTLGPUFamily)family;
 - (void)sampleTimestamps:(MTLTimestamp *)cpu gpuTimestamp:(MTLTimestamp *)gpu;
 - (id<MTLCommandQueue>)newCommandQueue;
+- (id<MTLCommandQueue>)newCommandQueueWithDescriptor:(MTLCommandQueueDescriptor *)descriptor;
+- (id<MTLArgumentEncoder>)newArgumentEncoderWithArguments:(NSArray<MTLArgumentDescriptor *> *)arguments;
+- (id<MTLLogState>)newLogStateWithDescriptor:(MTLLogStateDescriptor *)descriptor error:(NSError **)error;
+@property(readonly) NSArray<id<MTLCounterSet>> *counterSets;
+- (id<MTLCounterSampleBuffer>)newCounterSampleBufferWithDescriptor:(MTLCounterSampleBufferDescriptor *)descriptor error:(NSError **)error;
+- (id<MTL4CommandQueue>)newMTL4CommandQueue;
+- (id<MTL4CommandQueue>)newMTL4CommandQueueWithDescriptor:(MTL4CommandQueueDescriptor *)descriptor error:(NSError **)error;
+- (id<MTL4CommandAllocator>)newCommandAllocator;
+- (id<MTL4CommandBuffer>)newCommandBuffer;
+- (id<MTL4ArgumentTable>)newArgumentTableWithDescriptor:(MTL4ArgumentTableDescriptor *)descriptor error:(NSError **)error;
+- (id<MTL4Compiler>)newCompilerWithDescriptor:(MTL4CompilerDescriptor *)descriptor error:(NSError **)error;
 - (id<MTLCommandQueue>)newCommandQueueWithMaxCommandBufferCount:(NSUInteger)count;
 - (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options;
 - (id<MTLBuffer>)newBufferWithBytes:(const void *)bytes length:(NSUInteger)length options:(MTLResourceOptions)options;
@@ -408,3 +434,4 @@ typedef MTLComputePipelineReflection *MTLAutoreleasedComputePipelineReflection;
 OBJC_EXTERN id<MTLDevice> MTLCreateSystemDefaultDevice(void) NS_RETURNS_RETAINED;
 OBJC_EXTERN NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) NS_RETURNS_RETAINED;
 #endif
+#include <Metal/MTL4.h>

@@ -215,7 +215,6 @@ fn argument_buffers_hold_addresses_and_ids() {
 }
 
 #[test]
-#[ignore = "Metal's API on Linux does not find the sampler: `no sampler is bound`"]
 fn argument_buffers_hold_samplers() {
     holds("smooth", Some(linear()));
 }
