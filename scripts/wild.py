@@ -29,7 +29,8 @@ HASHCAT = [
 ]
 MNN = ["LOCAL_SIZE=256", "UNIT=8", "BIN_NUMBER=256", "BINARY_OP=in0+in1", "UNARY_OP=abs", "TYPE=float"]
 
-# name: where its sources are, which of them, macros and files its host program puts in front, folders for #include.
+# name: where its sources are, which of them, macros and files its host program puts in front, folders for #include, files that its
+# build links with one, by the name of that one.
 PROJECTS = {
     "SPIRV-Cross": dict(files=["reference/**/shaders-msl*/**/*.comp"]),
     "naga": dict(folder="wgpu", files=["naga/tests/out/msl/*.msl", "naga/tests/out/msl/*.metal"]),
@@ -79,7 +80,14 @@ PROJECTS = {
     ),
     "metal-marlin": dict(files=["src/**/*.metal", "metal_marlin/**/*.metal"], include=["src"], in_place=True, code_only=True),
     "MetalFluid": dict(files=["**/*.metal"], in_place=True, code_only=True),
-    "SwiftArche": dict(files=["**/*.metal"], include=["app.shader", "flex.shader"], in_place=True, code_only=True),
+    "SwiftArche": dict(
+        files=["**/*.metal"], include=["app.shader", "flex.shader"], in_place=True, code_only=True,
+        link={
+            "hash_grid_visual.metal": ["flex.shader/hash-grid/hash_grid.metal"],
+            "point_emitter.metal": ["flex.shader/emitter/samplers.metal"],
+            "volume_emitter.metal": ["flex.shader/emitter/samplers.metal"],
+        },
+    ),
     "UltrafastSecp256k1": dict(files=["**/*.metal"], in_place=True, code_only=True),
     "metal-float64": dict(files=["Sources/**/*.metal"], in_place=True, code_only=True),
     "Metal.jl": dict(files=["test/**/*.metal"], in_place=True, code_only=True),
@@ -268,7 +276,8 @@ def examine_code(args, name, project):
     flags = options(args.folder, name, project)
     kernels, bad = [], []
     for path in with_kernel:
-        rows, error = profiled(args.assay, flags, str(path))
+        linked = [args.folder / name / file for file in project.get("link", {}).get(path.name, [])]
+        rows, error = profiled(args.assay, [*flags, *(flag for file in linked for flag in ("--link", str(file)))], str(path))
         kernels += rows
         if error:
             bad.append([str(path), error, outside(path, error, texts.values())])
