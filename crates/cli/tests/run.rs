@@ -8,6 +8,8 @@ mod pulls;
 mod repository;
 #[path = "run/right.rs"]
 mod right;
+#[path = "run/sound.rs"]
+mod sound;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -90,6 +90,7 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         texture_elements,
         samplers: Vec::new(),
     };
+    lowerer.refuse_missing_functions()?;
     lay_out(&mut lowerer, function)?;
     lowerer.plan()?;
     let mut codes: Vec<Option<NodeCode>> = vec![None; count];

@@ -122,19 +122,25 @@ fn join_stores(code: &Code, slots: &mut Slots) -> Vec<State> {
     let mut entries = solve(code, slots);
     let (mut waits, full) = count_waits(code, slots, &entries);
     for index in full.into_iter().take(MOST_JOINED) {
-        let mut other = slots.clone();
-        for (inst, slot) in code[index].iter().zip(&mut other[index]) {
-            if inst.writes.is_empty() {
-                *slot = slot.map(|slot| 1 - slot);
-            }
-        }
-        let found = solve(code, &other);
-        let (fewer, _) = count_waits(code, &other, &found);
+        move_stores(&code[index], &mut slots[index]);
+        let found = solve(code, slots);
+        let (fewer, _) = count_waits(code, slots, &found);
         if fewer < waits {
-            (*slots, entries, waits) = (other, found, fewer);
+            (entries, waits) = (found, fewer);
+        } else {
+            move_stores(&code[index], &mut slots[index]);
         }
     }
     entries
+}
+
+/// Lets the stores of a block report to the other slot. Done twice, nothing has changed.
+fn move_stores(block: &[Machine], slots: &mut [Option<u8>]) {
+    for (inst, slot) in block.iter().zip(slots) {
+        if inst.writes.is_empty() {
+            *slot = slot.map(|slot| 1 - slot);
+        }
+    }
 }
 
 /// How many waits there will be, and the blocks that wait because a slot is full.
@@ -161,25 +167,33 @@ fn may_wait(inst: &Machine) -> bool {
     inst.is_asynchronous() || matches!(inst.op, Op::ThreadgroupBarrier | Op::MemoryBarrier)
 }
 
-/// The state at the start of every block.
+/// The state at the start of every block. A block is looked at again only if its state has grown.
 fn solve(code: &Code, slots: &Slots) -> Vec<State> {
     let mut entries = vec![State::default(); code.len()];
+    let mut grown = vec![true; code.len()];
     let mut changed = true;
     while changed {
         changed = false;
         for (index, (block, slots)) in code.iter().zip(slots).enumerate() {
-            let mut state = entries.get(index).copied().unwrap_or_default();
+            if !std::mem::take(&mut grown[index]) {
+                continue;
+            }
+            let mut state = entries[index];
+            let mut reach = |to: usize, state: &State| {
+                if entries.get_mut(to).is_some_and(|entry| entry.join(state)) {
+                    grown[to] = true;
+                    changed |= to <= index;
+                }
+            };
             for (inst, slot) in block.iter().zip(slots) {
                 state.drain(state.needed(inst, *slot));
                 state.issue(inst, *slot);
-                let target = inst.target.map(Id::index);
-                if let Some(entry) = target.and_then(|target| entries.get_mut(target)) {
-                    changed |= entry.join(&state);
+                if let Some(target) = inst.target {
+                    reach(target.index(), &state);
                 }
             }
-            let stops = block.last().is_some_and(|inst| inst.op == Op::Stop);
-            if let Some(next) = entries.get_mut(index + 1).filter(|_| !stops) {
-                changed |= next.join(&state);
+            if block.last().is_none_or(|inst| inst.op != Op::Stop) {
+                reach(index + 1, &state);
             }
         }
     }

@@ -3,9 +3,31 @@
 use super::operand::Src;
 use super::select::{Done, Lowerer};
 use assay_agx::Width;
-use assay_ssa::{Callee, Inst, InstData, IntCond, Scalar, Value};
+use assay_ssa::{Callee, Inst, InstData, IntCond, Scalar, Symbol, Value};
 
 impl Lowerer<'_> {
+    /// Names a function that is defined in no file, before anything that only follows from its absence: what it would have
+    /// written, for instance, leaves pointers of unknown address spaces.
+    pub(super) fn refuse_missing_functions(&mut self) -> Done {
+        let function = self.function;
+        for &inst in function.blocks().iter().flat_map(|&b| function.insts(b)) {
+            if let InstData::Call {
+                callee: Callee::Unknown(symbol),
+                ..
+            } = *function.inst(inst)
+            {
+                self.loc = function.loc(inst);
+                return self.missing_function(symbol);
+            }
+        }
+        Ok(())
+    }
+
+    fn missing_function<T>(&self, symbol: Symbol) -> Done<T> {
+        let name = self.module.symbols.get(symbol).map_or("?", String::as_str);
+        self.unsupported(format!("a call of `{name}`"))
+    }
+
     pub(super) fn instruction(&mut self, inst: Inst) -> Done {
         let data = *self.function.inst(inst);
         let result = self.function.result(inst);
@@ -21,10 +43,7 @@ impl Lowerer<'_> {
                 match callee {
                     Callee::Builtin(call) => self.builtin(call, &args, result),
                     Callee::Function(_) => self.unsupported("a call that was not inlined"),
-                    Callee::Unknown(symbol) => {
-                        let name = self.module.symbols.get(symbol).map_or("?", String::as_str);
-                        self.unsupported(format!("a call of `{name}`"))
-                    }
+                    Callee::Unknown(symbol) => self.missing_function(symbol),
                 }
             }
             (

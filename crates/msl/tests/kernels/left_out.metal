@@ -12,6 +12,8 @@ struct IB { half4 c; float d; };
 kernel void tile(imageblock<IB, imageblock_layout_explicit> img, ushort2 lid [[thread_position_in_threadgroup]]) { IB v = img.read(lid); v.d = 1; img.write(v, lid); }
 fragment float4 frag(VO in [[stage_in]], texture2d<float> t [[texture(0)]]) { constexpr sampler s(filter::linear); return t.sample(s, in.position.xy); }
 struct ICB { command_buffer cb [[id(0)]]; };
+struct Calls { device const void *slots; uint from; command_buffer into; compute_pipeline_state state; };
+static_assert(sizeof(Calls) == 32, "an object is a handle of eight bytes");
 kernel void icb(device ICB& b [[buffer(0)]], uint i [[thread_position_in_grid]]) { render_command c(b.cb, i); c.draw_primitives(primitive_type::triangle, 0, 3, 1, 0); compute_command cc(b.cb, i); cc.concurrent_dispatch_threadgroups(uint3(1), uint3(1)); }
 [[visible]] float vis(float x) { return x * 2; }
 kernel void usesvis(visible_function_table<float(float)> t [[buffer(0)]], device float* o [[buffer(1)]]) { o[0] = t[0](1.0f); }

@@ -3,7 +3,7 @@
 
 use assay_agx::{Isa, Program};
 use assay_chip::{Chip, CostModel};
-use assay_profile::render::{Style, dot, html, rows, text};
+use assay_profile::render::{Section, Style, dot, html, rows, sections, text};
 use assay_profile::{Change, Options, Profile, compare, figures};
 
 pub fn check(choices: u8, code: &[u8], constant_program: &[u8], entry: u32) {
@@ -29,11 +29,12 @@ pub fn check(choices: u8, code: &[u8], constant_program: &[u8], entry: u32) {
     assert!(live.peak <= live.allocated());
     assert_eq!(rows(&profile.main).len(), profile.main.instructions as usize);
     for narrow in [false, true] {
-        let mut style = Style { listing: true, ..Style::default() };
+        let mut style = Style::default();
         if narrow {
             style.width = 40;
         }
         assert!(!text(&profile, &style).is_empty());
+        assert!(!sections(&profile, &style, &Section::ALL).is_empty());
     }
     assert!(html(&profile).contains("</html>"));
     assert!(dot(&profile).ends_with("}\n"));
