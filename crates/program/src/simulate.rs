@@ -52,13 +52,10 @@ impl Price {
         let (cold, warm) = (one(Cache::Cold)?, one(Cache::Warm)?);
         let figure = |parameter| target.chip.get(parameter).unwrap_or(f64::INFINITY);
         let line = LINE as f64;
-        let places = execution
-            .footprint
-            .buffers
-            .iter()
-            .map(|one| one.buffer + 1)
-            .max();
-        let mut touched = vec![0.0; places.unwrap_or(0).min(64) as usize];
+        // Some of what a kernel touches has no index: its number is beyond all of them.
+        let indices = execution.footprint.buffers.iter().map(|one| one.buffer);
+        let places = indices.filter(|index| *index < 64).max();
+        let mut touched = vec![0.0; places.map_or(0, |last| last as usize + 1)];
         for one in &execution.footprint.buffers {
             if let Some(place) = touched.get_mut(one.buffer as usize) {
                 *place += one.read.max(one.written) * line;
