@@ -92,7 +92,12 @@ fn of_this_machine(line: &str) -> bool {
 fn run_commands(document: &str) {
     let text = std::fs::read_to_string(root().join(document)).expect("a document");
     let steps = steps(&text);
-    assert!(!steps.is_empty(), "{document} shows no commands");
+    // What needs a package registry is run and compared by a script.
+    let is_elsewhere = text.contains("```text programs.sh: ");
+    assert!(
+        !steps.is_empty() || is_elsewhere,
+        "{document} shows no commands"
+    );
     let folder = Path::new(env!("CARGO_BIN_EXE_assay"))
         .parent()
         .expect("a folder");

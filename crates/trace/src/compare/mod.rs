@@ -374,10 +374,15 @@ fn metrics(a: &Run, b: &Run, scale: (f64, f64), per_step: bool) -> Vec<Metric> {
             lower_is_better: figure.lower_is_better,
         }
     };
-    // Only recordings of programs say what single dispatches are.
+    // Only recordings of programs say what single dispatches are, and they say nothing of the host.
+    let modelled = a.analysis.program.is_some() && b.analysis.program.is_some();
     let is_known = |metric: &Metric| {
         let of_programs = ["dispatches", "bytes"].contains(&metric.metric.as_str());
-        !of_programs || metric.before.is_some() || metric.after.is_some()
+        let of_hosts = metric.metric == "latency";
+        match of_programs {
+            true => metric.before.is_some() || metric.after.is_some(),
+            false => !(of_hosts && modelled),
+        }
     };
     FIGURES.iter().map(metric).filter(is_known).collect()
 }
@@ -454,6 +459,8 @@ fn warnings(a: &Analysis, b: &Analysis) -> Vec<String> {
             x * 100.0,
             y * 100.0
         )),
+        // A model has one clock.
+        (None, None) if a.program.is_some() && b.program.is_some() => {}
         (None, None) => out.push(
             "the clock state is not known of either run (gpu-performance-state-intervals)".to_owned(),
         ),

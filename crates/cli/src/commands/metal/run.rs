@@ -27,7 +27,7 @@ Examples:
   assay metal run --check -- python3 train.py
   assay metal run --check --stop-at-first -- ./tests --gtest_filter=Matmul*
   assay metal run --check --suppress known.txt -o reports.json -- ctest --test-dir build
-  assay metal run --clock modelled --chip m2 -- ./benchmark
+  assay metal run --clock modelled --chip m2 -- ./main
   assay metal run --record run.recording --no-execute -- ./llama-cli -m model.gguf
 
 A suppressions file has a line RULE:KERNEL for what is known, with * for any text, and # before comments:
