@@ -122,7 +122,12 @@ fn usage_errors_say_what_to_do() {
 
 #[test]
 fn kernels_are_listed_and_described() {
-    let listed = text(&assay(&["--list"]).stdout);
+    let first = text(&assay(&["--list"]).stdout);
+    assert!(
+        first.lines().count() < 24 && first.contains("--full"),
+        "{first}"
+    );
+    let listed = text(&assay(&["--list", "--full"]).stdout);
     assert_eq!(
         listed
             .lines()

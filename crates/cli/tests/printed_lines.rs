@@ -31,7 +31,7 @@ fn every_printed_line_works() {
         assay_fixtures::skip(assay_fixtures::Tool::Clang);
         return;
     };
-    let all = std::env::var("ASSAY_PRINTED").is_ok_and(|what| what == "all");
+    let all = printed::runs_all();
     let made = world::Made::new();
     let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
     let work = || {
