@@ -276,14 +276,13 @@ impl Asked<'_> {
         }
         let kernel = self.kernel;
         let guessed = self.guess(&flags).map_err(|why| {
-            // It says what to do already.
-            if why.advice.is_some() {
-                return why;
-            }
             let message = format!("{kernel} has no launch, and none can be guessed: {}", why.message);
-            Failure::new(why.kind, message)
-                .advice(format!("write one into the source: // assay: launch {kernel} --size N=1024 --grid N --threadgroup 256 {}", self.names()))
+            let write = || format!("write one into the source: // assay: launch {kernel} --size N=1024 --grid N --threadgroup 256 {}", self.names());
+            Failure::new(why.kind, message).advice(why.advice.unwrap_or_else(write))
         })?;
+        if let Some(failure) = unknown_size(&guessed.launched.launch) {
+            return Err(failure);
+        }
         let comment = guessed.written.comment(kernel);
         context.note(&format!("note: launch guessed from the signature; to change it, copy into the source: // {comment}"));
         Ok(guessed.launched)
@@ -321,11 +320,7 @@ impl Asked<'_> {
             files: &files(),
             cancel: &Some(interrupt::flag()),
         };
-        let guessed = asked.guess()?;
-        match unknown_size(&guessed.launched.launch) {
-            Some(failure) => Err(failure),
-            None => Ok(guessed),
-        }
+        asked.guess()
     }
 
     /// The arguments of the kernel, as flags to fill in.

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  mkdir -p ~/.zfunc && assay completions zsh > ~/.zfunc/_assay")]
+#[command(after_help = "Example:\n  assay completions zsh > _assay")]
 pub(crate) struct Args {
     /// The shell to complete for
     shell: clap_complete::Shell,
