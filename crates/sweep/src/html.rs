@@ -318,7 +318,7 @@ mod tests {
         for part in [
             "<b class=bad>1 right, 1 wrong</b>",
             "<td>soft&lt;max&gt;</td><td data-h=\"type\">f32</td><td class=good data-h=\"result\">right</td>",
-            "<td data-h=\"reference\">oracle</td><td class=n data-h=\"its time\">3.0 ms (host)</td>",
+            "<td data-h=\"reference\">oracle</td><td class=n data-h=\"its time\">3 ms (host)</td>",
             "<td class=\"n good\" data-h=\"ratio\">3.00× [2.90–3.10]</td><td class=good data-h=\"kernel is\">faster</td>",
             "<th class=n>m2 (modelled)</th>",
             "<td class=n data-h=\"m2 (modelled)\">56.5 µs (38.4–83.1)</td>",
