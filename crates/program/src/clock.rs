@@ -53,10 +53,7 @@ impl<'a> Clock<'a> {
             target,
             recorded: Recorded::default(),
             known: FxHashMap::default(),
-            kernels: Kernels {
-                executed: Vec::new(),
-                kept: 0,
-            },
+            kernels: Kernels::default(),
             codes: Codes::default(),
             prices: Vec::new(),
             queue: Queue::new(target),
@@ -90,26 +87,20 @@ impl<'a> Clock<'a> {
         let encoders = std::mem::take(&mut self.queue.encoders);
         let buffer = std::mem::take(&mut self.queue.buffers).pop();
         let buffer = buffer.unwrap_or_default();
-        let mut at = buffer.start_us;
-        let mut encoders_us = Vec::new();
-        for encoder in &encoders {
-            let own = slots
-                .get(encoder.slots.0..encoder.slots.1)
-                .unwrap_or_default();
-            let first = own.first().map_or(at, |slot| slot.start_us);
-            at = own.last().map_or(at, |slot| slot.end_us);
-            encoders_us.push([first, at]);
-        }
         let known = known_encoders(&steps, &self.prices);
         let is_known = known.iter().all(|known| *known);
+        let mut at = buffer.start_us;
+        let spans = encoders.iter().zip(known).map(|(encoder, known)| {
+            let own = slots.get(encoder.slots.0..encoder.slots.1);
+            let own = own.unwrap_or_default();
+            let first = own.first().map_or(at, |slot| slot.start_us);
+            at = own.last().map_or(at, |slot| slot.end_us);
+            known.then_some([first, at])
+        });
         Timed {
+            encoders_us: spans.collect(),
             id: buffer.id,
             span_us: is_known.then_some([buffer.start_us, buffer.end_us]),
-            encoders_us: encoders_us
-                .into_iter()
-                .zip(known)
-                .map(|(span, known)| known.then_some(span))
-                .collect(),
             unknown,
         }
     }
@@ -164,6 +155,10 @@ fn known_encoders(steps: &[Step], prices: &[Option<Price>]) -> Vec<bool> {
 }
 
 #[cfg(test)]
+#[path = "../tests/made/mod.rs"]
+mod made;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::Run;
@@ -171,11 +166,7 @@ mod tests {
     use assay_chip::Chip;
     use assay_front::{Compiler, CompilerError, Source, SourceOptions};
     use assay_launch::inputs::NoFiles;
-    use assay_predict::execution::{Block, Execution, Group, Path, Run as Instructions};
-    use assay_predict::execution::{Step as Turn, VERSION};
-    use assay_recording::{
-        Command, CommandBuffer, Dispatch, Encoder, EncoderKind, Extent, Pipeline,
-    };
+    use assay_recording::EncoderKind;
     use std::sync::Arc;
 
     /// There is none: what is executed is given.
@@ -192,35 +183,8 @@ mod tests {
     }
 
     fn executed(instructions: u32) -> Result<Executed, String> {
-        let execution = Execution {
-            version: VERSION,
-            grid: [64 * 256, 1, 1],
-            threadgroup: [256, 1, 1],
-            sampled: 1,
-            half_registers: 16,
-            instructions: f64::from(instructions) * 8.0,
-            active_lanes: 32.0,
-            runs: vec![Instructions {
-                instructions,
-                issue: instructions as f32,
-                alone: instructions as f32,
-                ..Instructions::default()
-            }],
-            blocks: vec![Block {
-                offset: 0,
-                steps: vec![Turn::Block(0, 1.0)],
-            }],
-            paths: vec![Path {
-                steps: vec![Turn::Block(0, 1.0)],
-            }],
-            groups: vec![Group {
-                share: 1.0,
-                simdgroups: vec![(0, 8)],
-            }],
-            ..Execution::default()
-        };
         Ok(Executed {
-            execution,
+            execution: made::execution(instructions, 0.0),
             accesses: Vec::new(),
         })
     }
@@ -228,50 +192,16 @@ mod tests {
     /// A command buffer with an encoder for each list of dispatches, by pipeline.
     fn committed(id: u64, encoders: &[&[u32]]) -> Vec<Event> {
         let commands = encoders.iter().flat_map(|dispatches| {
-            let begin = Command::Encoder(Encoder {
-                kind: EncoderKind::Serial,
-                label: "".into(),
-                created_ns: 0,
-            });
-            let all = dispatches.iter().map(|&pipeline| {
-                Command::Dispatch(Box::new(Dispatch {
-                    pipeline,
-                    extent: Extent::Groups([64, 1, 1]),
-                    threadgroup: [256, 1, 1],
-                    bindings: Vec::new(),
-                    memory: Vec::new(),
-                    label: "".into(),
-                    group: "".into(),
-                    encoded_ns: 0,
-                }))
-            });
+            let begin = made::encoder(EncoderKind::Serial);
+            let all = dispatches.iter().map(|&one| made::dispatch(one, 1, 2));
             std::iter::once(begin).chain(all)
         });
-        let commands: Vec<Event> = commands.map(Event::Command).collect();
-        let head = Event::CommandBuffer(CommandBuffer {
-            id,
-            commands: commands.len() as u64,
-            ..CommandBuffer::default()
-        });
-        std::iter::once(head).chain(commands).collect()
+        made::committed(id, commands.collect())
     }
 
     #[test]
     fn a_program_that_runs_is_told_the_times_that_its_recording_has() {
-        let mut events: Vec<Event> = ["long", "short", "unknown"]
-            .iter()
-            .enumerate()
-            .map(|(id, name)| {
-                Event::Pipeline(Pipeline {
-                    id: id as u32,
-                    library: 0,
-                    function: (*name).into(),
-                    constants: Vec::new(),
-                    threadgroup_memory: 0,
-                    made_ns: [0, 0],
-                })
-            })
-            .collect();
+        let mut events = made::head(&["long", "short", "unknown"]);
         events.extend(committed(1, &[&[0, 1], &[0]]));
         events.extend(committed(2, &[&[1]]));
         events.extend(committed(3, &[&[1], &[2]]));

@@ -27,7 +27,7 @@ pub struct Executed {
 }
 
 /// Executions of a recording's launches.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Kernels {
     /// By launch; why not, in words.
     pub executed: Vec<Result<Executed, String>>,
@@ -46,10 +46,7 @@ impl Kernels {
         store: Option<&Store>,
         told: &(dyn Fn(usize, usize) + Sync),
     ) -> Kernels {
-        let mut kernels = Kernels {
-            executed: Vec::new(),
-            kept: 0,
-        };
+        let mut kernels = Kernels::default();
         kernels.extend(recorded, &mut Codes::default(), (workspace, store), told);
         kernels
     }
