@@ -24,7 +24,7 @@ use assay_objc::pool::autoreleasepool;
 use assay_objc::root::NSOBJECT;
 use assay_objc::{Bool, Id, Strong, class};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// What a queue and its thread share.
@@ -198,6 +198,8 @@ pub struct CommandBuffer {
     /// Whether the handlers have been called: what waiting waits for.
     ended: Mutex<bool>,
     end: Condvar,
+    /// Whether the program was told so, by a wait or by the status.
+    is_waited: AtomicBool,
     /// What Metal 4 wants to know when it has ended.
     pub(crate) feedback: Mutex<Vec<Feedback>>,
     scheduled: Mutex<Vec<Callback>>,
@@ -361,6 +363,23 @@ impl CommandBuffer {
         }
     }
 
+    /// The program goes on because the command buffer has ended, for which it has waited since a time. Recorded once: one that
+    /// asks for the status first, and waits only if it must, would else have as many waits as this machine is slow.
+    fn waited(&self, from_ns: u64) {
+        self.saw();
+        if !self.is_waited.swap(true, Relaxed) {
+            record::waited(self.record.number(), from_ns);
+        }
+    }
+
+    fn seen_status(&self) -> usize {
+        let status = self.status();
+        if status >= COMPLETED {
+            self.waited(record::now());
+        }
+        status
+    }
+
     /// Says so if an encoder is open where none may be.
     fn expect_no_encoder(&self, what: &str) {
         if self.encoders.load(Relaxed) > 0 {
@@ -419,8 +438,7 @@ impl CommandBuffer {
             ended = self.end.wait(ended).unwrap_or_else(PoisonError::into_inner);
         }
         drop(ended);
-        record::waited(self.record.number(), from);
-        self.saw();
+        self.waited(from);
     }
 }
 
@@ -436,7 +454,7 @@ class! {
     - "device" "@@:" (this) -> Id { device::shared() }
     - "commandQueue" "@@:" (this) -> Id { this.queue.id() }
     - "retainedReferences" "B@:" (this) -> Bool { this.retains.into() }
-    - "status" "Q@:" (this) -> usize { this.saw(); this.status() }
+    - "status" "Q@:" (this) -> usize { this.seen_status() }
     - "error" "@@:" (this) -> Id { lock(&this.error).clone().autoreleased() }
     - "errorOptions" "Q@:" (this) -> usize { 0 }
     - "logs" "@@:" (this) -> Id { std::ptr::null_mut() }
