@@ -1,7 +1,7 @@
 //! The report as one page: how many are right, a row for each kernel with its ratio to the reference, what is wrong.
 
-use crate::report::{Figures, Reference, Report, Row};
-use crate::text::{milliseconds, short, times, verdict};
+use crate::report::{Reference, Report, Row};
+use crate::text::{median, milliseconds, short, times, verdict};
 use assay_report::blocks::{Advice, Answer, Block, Figure, Headline, STYLE};
 use assay_report::html::page;
 use assay_report::style::Role;
@@ -29,10 +29,6 @@ impl Report {
     }
 
     fn headline(&self) -> Headline {
-        let refused = match self.refused {
-            0 => String::new(),
-            count => format!(", {count} could not be examined"),
-        };
         let role = match self.wrong + self.refused {
             0 => Role::Good,
             _ => Role::Bad,
@@ -40,7 +36,7 @@ impl Report {
         Headline {
             name: "bench".to_owned(),
             place: format!("on {}", self.environment.device_name),
-            value: format!("{} right, {} wrong{refused}", self.right, self.wrong),
+            value: self.verdict(),
             note: format!(
                 "every element compared with a double-precision oracle; seed {}",
                 self.seed
@@ -193,14 +189,6 @@ fn error(relative: f64) -> String {
     }
 }
 
-fn median(figures: &Figures) -> String {
-    format!(
-        "{} ± {}",
-        milliseconds(figures.median_ms),
-        figures.uncertainty()
-    )
-}
-
 /// Cells of a reference, beside a kernel whose times have an origin; the clock is named once where both have it.
 fn of_reference(reference: &Reference, origin: &str) -> [Cell; 4] {
     let figures = reference.figures.as_ref();
@@ -253,6 +241,7 @@ mod tests {
     use super::*;
     use crate::Environment;
     use crate::modelled::{Modelled, ModelledTime};
+    use crate::report::Figures;
 
     fn figures(median_ms: f64) -> Figures {
         Figures {

@@ -259,6 +259,15 @@ pub struct Reference {
 const FAST: [f64; 3] = [1.0, 1.5, 2.0];
 
 impl Report {
+    /// How many rows are right, wrong, and could not be examined.
+    pub(crate) fn verdict(&self) -> String {
+        let refused = match self.refused {
+            0 => String::new(),
+            count => format!(", {count} could not be examined"),
+        };
+        format!("{} right, {} wrong{refused}", self.right, self.wrong)
+    }
+
     pub fn new(
         seed: u64,
         environment: Environment,

@@ -333,21 +333,9 @@ impl Page<'_> {
     }
 
     fn end(&mut self) {
-        let Report {
-            right,
-            wrong,
-            refused,
-            seed,
-            ..
-        } = self.report;
         self.text.push('\n');
-        let refused = match refused {
-            0 => String::new(),
-            count => format!(", {count} could not be examined"),
-        };
-        self.line(&format!(
-            "{right} right, {wrong} wrong{refused}; seed {seed}"
-        ));
+        let (verdict, seed) = (self.report.verdict(), self.report.seed);
+        self.line(&format!("{verdict}; seed {seed}"));
         if let Some(overall) = &self.report.overall {
             let fast = overall
                 .fast
@@ -402,7 +390,7 @@ pub(crate) fn milliseconds(value: f64) -> String {
     number::nanoseconds(value * 1e6)
 }
 
-fn median(figures: &Figures) -> String {
+pub(crate) fn median(figures: &Figures) -> String {
     let median = milliseconds(figures.median_ms);
     format!("{median} ± {}", figures.uncertainty())
 }
