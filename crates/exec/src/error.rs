@@ -151,7 +151,7 @@ impl Forgiven {
         all.into_values().collect()
     }
 
-    /// Keeps the first fault of an operation of a program with so many.
+    /// Keeps the first fault of an operation; `operations` is how many the program has.
     pub(crate) fn add(&self, position: usize, operations: usize, fault: impl FnOnce() -> Fault) {
         let known = self.known.get_or_init(|| {
             let words = operations.div_ceil(64);

@@ -164,7 +164,7 @@ impl ArgumentEncoder {
         *lock(&self.target) = (kept, offset);
     }
 
-    /// Where a member lies in the program's memory; null, and told, if there is no such member or no room for it.
+    /// Where a member lies in the program's memory; null, with a report, if there is no such member or no room for it.
     fn place(&self, what: &str, index: u64, kind: MemberKind, bytes: usize) -> *mut u8 {
         let found = self.layout.members.iter().find(|member| member.id == index);
         let Some(member) = found.filter(|member| member.kind == kind) else {

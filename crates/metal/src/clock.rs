@@ -1,5 +1,5 @@
 //! The modelled clock: with `ASSAY_METAL_CLOCK` every time that the program asks of the GPU is a prediction. What is committed goes through a
-//! socket, written as a recording is; whoever listens (`assay metal run --clock modelled`) answers with a line of JSON per command buffer.
+//! socket, written as a recording is; `assay metal run --clock modelled` listens, and answers with a line of JSON per command buffer.
 //!
 //! The modelled GPU begins with the host's time of the first commit, and from then on no time of the host is in what it tells. A time that
 //! cannot be predicted is unknown: Metal's value for a counter's error, and zero for a command buffer's times.
@@ -77,7 +77,7 @@ fn connect(path: &Path) -> Option<Clock> {
             return None;
         }
     };
-    // A thread of its own, so that whoever commits never waits for who waits for an answer.
+    // A thread of its own, so that a commit never waits for an answer.
     let listen = std::thread::Builder::new().name("metal clock".to_owned());
     listen
         .spawn(move || listen_to(BufReader::new(answers)))

@@ -1,4 +1,4 @@
-//! What Metal refuses of a dispatch, whoever encodes it.
+//! What Metal refuses of a dispatch, of any encoder.
 
 use crate::encoder::Size;
 use crate::library::Pipeline;

@@ -203,7 +203,7 @@ impl Commands {
         recorded.1 = true;
     }
 
-    /// What was recorded, with its label; nothing, and told, if that has not ended.
+    /// What was recorded, with its label; nothing, with a report, if that has not ended.
     fn take(&self) -> Option<Strong> {
         let mut recorded = lock(&self.recorded);
         if recorded.0.is_nil() || !recorded.1 {

@@ -21,7 +21,7 @@ pub(crate) fn buffer(object: &Strong) -> Option<&Buffer> {
     unsafe { BUFFER.state::<Buffer>(object.id()) }
 }
 
-/// Runs commands in order. An error ends them, and is what the command buffer tells; events are signalled all the same, so that whoever
+/// Runs commands in order. An error ends them, and is what the command buffer tells; events are signalled all the same, so that what
 /// waits for one goes on. What is checked follows the course of passes.
 pub(crate) fn run(
     commands: &[Command],

@@ -9,7 +9,7 @@ use assay_report::html::page;
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
 
-/// Kernels of the table; those that are as before are left out after so many.
+/// Rows of the table: beyond these, kernels that are as before are left out.
 const MOST: usize = 300;
 
 /// The report as a page.
@@ -112,7 +112,7 @@ fn both(difference: Option<&Difference>) -> Cell {
         (Some(before), Some(after)) if before != after => {
             format!("{} → {}", number(before), number(after))
         }
-        // Of a kernel that was there there is no figure now.
+        // The kernel had this figure before and has none now.
         (Some(before), None) => format!("{} → –", number(before)),
         (before, after) => after.or(before).map_or(String::new(), number),
     };
