@@ -134,7 +134,11 @@ fn end(code: i32) -> ! {
 }
 
 fn shown(told: &Told<'_>) -> String {
-    let mut text = format!("{}: {}: {}", told.kind.name(), told.rule, told.text);
+    let kind = told.kind.name();
+    let mut text = match told.rule == kind {
+        true => format!("{kind}: {}", told.text),
+        false => format!("{kind}: {}: {}", told.rule, told.text),
+    };
     if let Some(line) = &told.source {
         text.push_str(&format!("\n  | {line}"));
     }

@@ -7,6 +7,9 @@ use std::sync::Arc;
 /// Frames that are shown.
 const SHOWN: usize = 8;
 
+/// Characters of a name that are shown: templates have names of thousands.
+const NAME: usize = 100;
+
 /// The calls that led to a message. Taking one costs some microseconds; names are looked up when it is shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack(Arc<Backtrace>);
@@ -60,11 +63,29 @@ fn frames(text: &str) -> Vec<String> {
     };
     let program = found.iter().skip(own).filter(is_program).take(SHOWN);
     program
-        .map(|(name, place)| match place {
-            Some(place) => format!("{name} at {place}"),
-            None => name.clone(),
+        .map(|(name, place)| {
+            let name = plain(name);
+            match place {
+                Some(place) => format!("{name} at {place}"),
+                None => name,
+            }
         })
         .collect()
+}
+
+/// A function's name as it is in the source, without parameters.
+fn plain(name: &str) -> String {
+    let options = cpp_demangle::DemangleOptions::new()
+        .no_params()
+        .no_return_type();
+    let symbol = cpp_demangle::Symbol::new(name).ok();
+    let named = symbol.and_then(|symbol| symbol.demangle_with_options(&options).ok());
+    let mut named = named.unwrap_or_else(|| name.to_owned());
+    if let Some((end, _)) = named.char_indices().nth(NAME) {
+        named.truncate(end);
+        named.push('…');
+    }
+    named
 }
 
 #[cfg(test)]
@@ -74,5 +95,16 @@ mod tests {
         let text = "   0: assay_metal_api::stack::Stack::here\n             at /lib.rs:3:1\n   1: step\n             at ./main.m:42:7\n   \
                     2: main\n   3: __libc_start_call_main\n   4: <unknown>\n";
         assert_eq!(super::frames(text), ["step at ./main.m:42:7", "main"]);
+    }
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        let name = "_ZN3mlx4core5metal14MetalAllocator11make_bufferEPvm";
+        let plain = "mlx::core::metal::MetalAllocator::make_buffer";
+        assert_eq!(super::plain(name), plain);
+        for other in ["-[Layer forward:]", "main", "_Z", "_ZN9"] {
+            assert_eq!(super::plain(other), other);
+        }
+        assert_eq!(super::plain(&"é".repeat(500)).chars().count(), 101);
     }
 }
