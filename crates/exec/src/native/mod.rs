@@ -23,6 +23,7 @@ mod emit;
 mod helpers;
 mod known;
 mod machine;
+mod makers;
 mod meaning;
 mod memory;
 mod parts;

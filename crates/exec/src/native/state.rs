@@ -3,6 +3,7 @@
 //! The text that code is made of is kept with the program, shared by its copies. Code is made when asked for, or in the background
 //! once dispatches have taken so long that it is worth it; a dispatch that still runs then goes on with it.
 
+use super::makers::{Makers, Order};
 use super::{Code, Native, NativeError, Source, make, run};
 use crate::bindings::Bindings;
 use crate::dispatch::{Limits, Statistics};
@@ -10,6 +11,7 @@ use crate::error::RunError;
 use crate::geometry::Grid;
 use assay_native::Compiler;
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -19,7 +21,7 @@ pub enum NativeState {
     /// Its dispatches have taken too little time to be worth it.
     #[default]
     NotWorth,
-    /// It is being made.
+    /// It is being made, or waits for its turn.
     InTheMaking,
     /// Dispatches run it.
     Ready(Native),
@@ -68,6 +70,50 @@ struct Shared {
 impl Shared {
     fn entries(&self) -> MutexGuard<'_, HashMap<[u32; 3], Entry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Code of a program for threadgroups of one size, made in the background.
+#[derive(Debug)]
+struct Later {
+    shared: Arc<Shared>,
+    compiler: Arc<Compiler>,
+    threadgroup: [u32; 3],
+}
+
+static MAKERS: Makers<Later> = Makers::new();
+
+impl Later {
+    fn settle(self, made: Result<(Code, Native), NativeError>) {
+        let mut entries = self.shared.entries();
+        // What went wrong is in its state.
+        let _ = entries.entry(self.threadgroup).or_default().settle(made);
+    }
+}
+
+impl Order for Later {
+    fn taken(&self) -> Duration {
+        let entries = self.shared.entries();
+        let entry = entries.get(&self.threadgroup);
+        entry.map_or(Duration::ZERO, |entry| entry.taken)
+    }
+
+    fn make(self) {
+        // Nobody is left who would run it.
+        if Arc::strong_count(&self.shared) == 1 {
+            return;
+        }
+        // Others wait for the state: it is set whatever happens.
+        let made = catch_unwind(AssertUnwindSafe(|| {
+            make(&self.shared.source, &self.compiler, self.threadgroup)
+        }));
+        self.settle(
+            made.unwrap_or_else(|_| Err(NativeError::Refused("making it panicked".into()))),
+        );
+    }
+
+    fn refuse(self, why: String) {
+        self.settle(Err(NativeError::Refused(why)));
     }
 }
 
@@ -140,6 +186,11 @@ impl Slot {
         let Some(background) = shared.background.get() else {
             return;
         };
+        let is_it =
+            |later: &Later| Arc::ptr_eq(&later.shared, shared) && later.threadgroup == threadgroup;
+        if let Some(later) = MAKERS.take(is_it) {
+            later.make();
+        }
         while self.state(threadgroup) == NativeState::InTheMaking {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -163,20 +214,11 @@ impl Slot {
         }
         entry.state = NativeState::InTheMaking;
         drop(entries);
-        let making = Arc::clone(shared);
-        let compiler = Arc::clone(&background.compiler);
-        let spawned = std::thread::Builder::new()
-            .name("assay native".to_owned())
-            .spawn(move || {
-                let made = make(&making.source, &compiler, threadgroup);
-                let mut entries = making.entries();
-                // What went wrong is in its state.
-                let _ = entries.entry(threadgroup).or_default().settle(made);
-            });
-        if let Err(why) = spawned {
-            let why = NativeError::Refused(format!("no thread to make it: {why}"));
-            shared.entries().entry(threadgroup).or_default().state = NativeState::Refused(why);
-        }
+        MAKERS.add(Later {
+            shared: Arc::clone(shared),
+            compiler: Arc::clone(&background.compiler),
+            threadgroup,
+        });
     }
 
     /// Runs the threadgroups of a grid from one on by code of this program.
