@@ -3,6 +3,7 @@
 use crate::flags;
 use crate::limits::{self, Limits};
 use crate::sandbox::{self, Access};
+use crate::turn::Turn;
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -182,6 +183,7 @@ impl Compiler {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        let _turn = Turn::wait();
         let child = sandbox::spawn(command, self, &access)?;
         limits::watch(child, input, self.limits)
     }

@@ -64,6 +64,7 @@ mod stages;
 mod standard;
 mod templates;
 mod text_rules;
+mod turn;
 mod vector_sizes;
 
 pub use arguments::is_macro;
