@@ -3,7 +3,8 @@
 
     python3 scripts/chapter.py CHAPTER FOLDER
 
-A block of the chapter that begins with ```text programs.sh: COMMAND shows what COMMAND prints in FOLDER, 80 columns wide. Times of the
+A block of the chapter that begins with ```text programs.sh: COMMAND, or with by hand: where CI lacks the program, shows what COMMAND
+prints in FOLDER, 80 columns wide. Times of the
 host are masked. With BLESS=1 the chapter is written anew. Exit 1: something differs.
 """
 
@@ -13,7 +14,7 @@ import re
 import subprocess
 import sys
 
-BLOCK = re.compile(r"(?m)^(```text programs\.sh: (.+)\n)((?s:.*?))^```$")
+BLOCK = re.compile(r"(?m)^(```text (?:programs\.sh|by hand): (.+)\n)((?s:.*?))^```$")
 HOST = re.compile(r"took \S+ \S+ \(host\)")
 
 
