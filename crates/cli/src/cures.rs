@@ -19,8 +19,8 @@ use std::path::Path;
 /// Findings that cures are tried for.
 const MOST: usize = 3;
 
-/// Instructions of all simdgroups up to which a launch is run whole.
-const AFFORDABLE: f64 = 1e7;
+/// Instructions of all simdgroups up to which a launch is run whole for a report: about a second.
+const AFFORDABLE: f64 = 2e7;
 
 /// The share of the time from which a finding is worth trying cures for.
 const LEAST: f64 = 0.03;
@@ -53,12 +53,12 @@ impl Patient<'_> {
         subject
     }
 
-    /// The launch with the small sizes that something is proven at.
-    fn launch(&self, subject: &Subject<'_>) -> Result<FileLaunch, Failure> {
+    /// The launch with the small sizes that something is proven at; none if each would take more than `most` instructions.
+    fn launch(&self, subject: &Subject<'_>, most: f64) -> Result<FileLaunch, Failure> {
         let mut launch = FileLaunch::new(self.launched.clone(), None)?;
         let affordable = |sizes: &_| {
             let instructions = instructions(subject, &launch, sizes);
-            instructions.is_ok_and(|instructions| instructions <= AFFORDABLE)
+            instructions.is_ok_and(|instructions| instructions <= most)
         };
         let plan = quick(subject, &launch, &affordable);
         launch.plan = plan.map_err(|failure| Failure::input(failure.why))?;
@@ -83,7 +83,8 @@ impl Patient<'_> {
     /// Runs a kernel that recipes made beside the original, and checks it.
     pub(crate) fn proven(&self, steps: &[String]) -> Result<Verified, Failure> {
         let subject = self.subject();
-        let launch = self.launch(&subject)?;
+        // Whoever asks for a kernel waits for its proof.
+        let launch = self.launch(&subject, f64::INFINITY)?;
         let bench = Bench::new(subject, &launch, [self.target], "cures");
         let genome = Genome {
             knobs: Vec::new(),
@@ -108,13 +109,14 @@ impl Patient<'_> {
         }
         progress::stage(&format!("trying cures of {}", self.kernel));
         let subject = self.subject();
-        let launch = self.launch(&subject)?;
+        let launch = self.launch(&subject, AFFORDABLE)?;
+        let proves = !launch.plan.quick.is_empty();
         let bench = Bench::new(subject, &launch, [self.target], "cures");
         let fail = |failure: assay_tune::attempts::Failure| Failure::input(failure.why);
         let original = bench.prepare(&Genome::default()).map_err(fail)?;
         let before = bench.predict(&original).map_err(fail)?.time_us;
         for finding in findings.iter_mut().filter(|one| is_worth(one)).take(MOST) {
-            let outcome = cure::cures(&bench, finding.rule, &finding.lines, before);
+            let outcome = cure::cures(&bench, finding.rule, &finding.lines, before, proves);
             let line = finding.lines.first().copied().unwrap_or(0);
             let told = finding.cure.get_or_insert_default();
             told.refused = outcome

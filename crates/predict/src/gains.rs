@@ -2,7 +2,8 @@
 
 use crate::constants::Constants;
 use crate::error::Error;
-use crate::predict::{Cache, CommandBuffer, predict};
+use crate::execution::{Execution, Stop};
+use crate::predict::{Cache, CommandBuffer, Repeated, predict};
 use assay_chip::{Chip, Parameter};
 use serde::Serialize;
 
@@ -101,6 +102,10 @@ const TERMS: [(&str, Double); 10] = [
     ("L2 bandwidth", |_, constants| {
         constants.l2_bytes_per_cycle *= ENDLESS
     }),
+    ("SLC bandwidth", |_, constants| {
+        constants.slc_bytes_per_cycle *= ENDLESS;
+        constants.slc_ratio *= ENDLESS;
+    }),
     ("DRAM bandwidth", |_, constants| {
         constants.dram_efficiency *= ENDLESS
     }),
@@ -109,11 +114,24 @@ const TERMS: [(&str, Double); 10] = [
             *latency = 0.0;
         }
     }),
-    ("barriers", |_, constants| constants.barrier_cycles = 0.0),
     ("threadgroup launch", |_, constants| {
         (constants.group_cycles, constants.simdgroup_cycles) = (0.0, 0.0);
     }),
 ];
+
+/// The term that is waiting for each other: the chip that does not have it runs programs without barriers.
+const BARRIERS: &str = "barriers";
+
+/// The same execution in which no simdgroup waits for another.
+fn without_barriers(execution: &Execution) -> Execution {
+    let mut execution = execution.clone();
+    for run in &mut execution.runs {
+        if run.stop == Stop::Barrier {
+            run.stop = Stop::End;
+        }
+    }
+    execution
+}
 
 /// Cycles and nanoseconds until memory answers.
 fn latencies(constants: &mut Constants) -> [&mut f64; 4] {
@@ -157,6 +175,24 @@ pub(crate) fn removals(
             time_us: predict(buffer, &chip, &constants, state)?.time_us,
         });
     }
+    let dispatches = buffer.dispatches.iter();
+    let open: Vec<Execution> = dispatches
+        .map(|one| without_barriers(one.execution))
+        .collect();
+    let dispatches = open.iter().zip(&buffer.dispatches);
+    let open = CommandBuffer {
+        dispatches: dispatches
+            .map(|(execution, one)| Repeated {
+                execution,
+                times: one.times,
+            })
+            .collect(),
+        times: buffer.times,
+    };
+    gains.push(Gain {
+        resource: BARRIERS,
+        time_us: predict(&open, chip, constants, state)?.time_us,
+    });
     Ok(gains)
 }
 

@@ -96,6 +96,8 @@ impl Followed {
 /// Bytes that the lanes of a simdgroup have moved, side by side in each lane.
 #[derive(Clone, Debug)]
 struct Extent {
+    /// The first of them.
+    instruction: usize,
     kind: AccessKind,
     active: u32,
     start: [u64; LANES],
@@ -208,10 +210,12 @@ impl<'a> Recorder<'a> {
             return;
         };
         let sums = place.get_or_insert_with(Box::default);
+        let mut distinct = 0;
         if sums.executions <= SHAPED || sums.executions.is_multiple_of(SHAPED) {
             let shape = Shape::of(access);
             sums.shaped += 1;
-            sums.distinct += shape.distinct * u64::from(access.bytes);
+            distinct = shape.distinct * u64::from(access.bytes);
+            sums.distinct += distinct;
             if let Some(stride) = shape.stride {
                 (sums.regular, sums.stride) = (sums.regular + 1, stride);
             }
@@ -226,11 +230,15 @@ impl<'a> Recorder<'a> {
             AccessKind::Store => Kind::Store,
             AccessKind::Atomic => Kind::Atomic,
         };
+        let mut joined = None;
         match access.memory {
             Memory::Threadgroup => {
                 sums.space = Space::Threadgroup;
                 match self.simdgroups.get_mut(simdgroup as usize) {
-                    Some(followed) => join(&mut followed.recent_local, sums, access, bank_passes),
+                    Some(followed) => {
+                        let recent = &mut followed.recent_local;
+                        joined = join(recent, sums, index, access, bank_passes);
+                    }
                     None => {
                         let (rows, passes) = bank_passes(access);
                         sums.lines += rows;
@@ -245,9 +253,11 @@ impl<'a> Recorder<'a> {
                 }
                 let lines = device(sums, &mut self.cache, access);
                 match self.simdgroups.get_mut(simdgroup as usize) {
-                    Some(followed) => join(&mut followed.recent, sums, access, |access| {
-                        (distinct_lines(access), requests(access))
-                    }),
+                    Some(followed) => {
+                        joined = join(&mut followed.recent, sums, index, access, |access| {
+                            (distinct_lines(access), requests(access))
+                        });
+                    }
                     None => sums.lines += lines,
                 }
             }
@@ -260,6 +270,13 @@ impl<'a> Recorder<'a> {
                     access,
                     simdgroup,
                 );
+            }
+        }
+        // One access moves the bytes of both, and it is the first that has the lines.
+        if let Some(head) = joined.filter(|head| *head != index) {
+            sums.distinct -= distinct;
+            if let Some(Some(head)) = self.sums.get_mut(head) {
+                head.distinct += distinct;
             }
         }
     }
@@ -333,13 +350,14 @@ fn each_lane(active: u32) -> impl Iterator<Item = usize> {
 
 /// Joins an access to one that ends where it starts, in all lanes: Apple's compiler loads
 /// and stores neighbouring elements at once. Adds the lines and passes it takes, and whether it
-/// was joined.
+/// was joined; returns the instruction that it was joined to.
 fn join(
     recent: &mut Vec<Extent>,
     sums: &mut Sums,
+    instruction: usize,
     access: &MemoryAccess,
     cost: impl Fn(&MemoryAccess) -> (u64, u64),
-) {
+) -> Option<usize> {
     let continues = |extent: &&mut Extent| {
         extent.kind == access.kind
             && extent.active == access.active
@@ -358,7 +376,7 @@ fn join(
         sums.bytes -= u64::from(access.active.count_ones() * access.bytes);
         let extent = recent.remove(at);
         recent.push(extent);
-        return;
+        return None;
     }
     if joinable && let Some(extent) = recent.iter_mut().find(continues) {
         extent.bytes += access.bytes;
@@ -371,7 +389,7 @@ fn join(
         sums.lines += lines.saturating_sub(extent.lines);
         sums.passes += passes.saturating_sub(extent.passes);
         (extent.lines, extent.passes) = (lines, passes);
-        return;
+        return Some(extent.instruction);
     }
     let (lines, passes) = cost(access);
     sums.lines += lines;
@@ -380,6 +398,7 @@ fn join(
         recent.remove(0);
     }
     recent.push(Extent {
+        instruction,
         kind: access.kind,
         active: access.active,
         start: access.addresses,
@@ -387,6 +406,7 @@ fn join(
         lines,
         passes,
     });
+    None
 }
 
 /// Distinct lines that the lanes of an access touch.

@@ -3,6 +3,10 @@
 //! Each function changes what was recorded and folds it again; nothing of the chip is changed. What a removal cannot
 //! know (the arithmetic of a cure, for one) stays as it is.
 
+mod coalesced;
+
+pub use coalesced::coalesced;
+
 use crate::change::Change;
 use crate::execution::{Access, Execution, Kind, LINE, Run, Space, Step, Stop};
 use crate::sampled::Sampled;
@@ -14,86 +18,6 @@ const SECTOR: f64 = 32.0;
 
 /// Lanes of a simdgroup.
 const LANES: f64 = 32.0;
-
-/// Accesses (by offset) whose lanes touch neighbouring bytes.
-pub fn coalesced(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
-    let mut change = Change::default();
-    let (mut before, mut after) = (0.0, 0.0);
-    for one in seen.accesses.iter().filter(|one| one.is_device()) {
-        before += one.executions * one.lines();
-        if !offsets.contains(&one.offset()) {
-            after += one.executions * one.lines();
-            continue;
-        }
-        let lines = one.lines_needed().min(one.lines());
-        after += one.executions * lines;
-        change
-            .accesses
-            .insert(one.instruction, side_by_side(one, lines));
-    }
-    if after > 0.0 {
-        change.nearer = (before / after).log2().max(0.0) as f32;
-    }
-    let mut execution = sampled.changed(&change);
-    shrink_footprint(&mut execution, seen, offsets);
-    execution
-}
-
-fn side_by_side(one: &SeenAccess, lines: f64) -> Access {
-    let access = &one.access;
-    let sectors = (one.distinct_bytes / SECTOR).max(lines) as f32;
-    Access {
-        lines: lines as f32,
-        passes: access.passes.min(sectors),
-        misses: access
-            .misses
-            .iter()
-            .map(|misses| misses.min(lines as f32))
-            .collect(),
-        ..access.clone()
-    }
-}
-
-/// What threadgroups touch when some accesses leave no gaps: of lines that are used in part, the used part.
-fn shrink_footprint(execution: &mut Execution, seen: &Seen, offsets: &[u32]) {
-    let groups = execution.threadgroups() as f64;
-    let (mut own_before, mut own_after) = (0.0, 0.0);
-    let (mut gappy_lines, mut gappy_moved) = (0.0, 0.0);
-    for one in seen.accesses.iter().filter(|one| one.is_device()) {
-        own_before += one.touched_lines;
-        let used = one.touched_bytes / LINE as f64;
-        if offsets.contains(&one.offset()) {
-            own_after += used.min(one.touched_lines);
-            gappy_lines += one.touched_lines;
-            gappy_moved += one.executions * one.distinct_bytes;
-        } else {
-            own_after += one.touched_lines;
-        }
-    }
-    let curve = &mut execution.footprint.curve;
-    let Some(&(_, whole)) = curve.last() else {
-        return;
-    };
-    if own_before <= 0.0 || gappy_lines <= 0.0 {
-        return;
-    }
-    // All threadgroups together cannot use more of the lines than they move.
-    let used = (groups * gappy_moved / (whole * LINE as f64 * gappy_lines / own_before)).min(1.0);
-    let share = gappy_lines / own_before;
-    let kept = 1.0 - share + share * used;
-    let own = curve.first().map_or(0.0, |&(_, lines)| lines) * own_after / own_before;
-    for (count, lines) in curve.iter_mut() {
-        *lines = (*lines * kept).min(own * *count as f64);
-    }
-    let last = whole * kept;
-    if let Some((_, lines)) = curve.last_mut() {
-        *lines = last.min(whole);
-    }
-    for buffer in &mut execution.footprint.buffers {
-        buffer.read *= kept;
-        buffer.written *= kept;
-    }
-}
 
 /// Accesses to threadgroup memory (by offset) in which no two lanes want different words of one bank.
 pub fn without_conflicts(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {

@@ -134,12 +134,14 @@ fn genomes(rule: &str, lines: &[u32]) -> Vec<Genome> {
     all
 }
 
-/// Applies, predicts and proves what answers a finding at lines of a source.
+/// Applies, predicts and proves what answers a finding at lines of a source. Where the launch is too large to prove anything here,
+/// what would help is among the refused, with what it is predicted to bring.
 pub fn cures<L: Launch>(
     bench: &Bench<'_, L>,
     rule: &str,
     lines: &[u32],
     before_us: f64,
+    proves: bool,
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let genomes = genomes(rule, lines);
@@ -166,6 +168,14 @@ pub fn cures<L: Launch>(
                 &one.genome,
                 "it is predicted to bring less than 3 %",
             );
+            continue;
+        }
+        if !proves {
+            let brings = 100.0 * (1.0 - one.prediction.time_us / before_us);
+            let why = format!(
+                "it is predicted to bring {brings:.0} %; the launch is too large to prove it here, assay rewrite proves it"
+            );
+            refuse(&mut outcome, &one.genome, &why);
             continue;
         }
         match bench.verify(&one.genome, Level::Quick) {

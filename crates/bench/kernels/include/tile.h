@@ -9,8 +9,11 @@
 constant constexpr uint TILE = 64;
 constant constexpr uint DEPTH = 16;
 constant constexpr uint TILE_THREADS = 128;
+// Threads that store along the depth write a column of the right factor at once: rows a multiple of 32 words long would
+// put it into one bank. With four more, eight rows of eight words still fill all banks evenly.
+constant constexpr uint APART = 4;
 // Floats of threadgroup memory that a tile needs.
-constant constexpr uint TILE_MEMORY = 2 * TILE * DEPTH;
+constant constexpr uint TILE_MEMORY = 2 * TILE * DEPTH + APART * DEPTH;
 
 #define TILE_PARAMETERS                           \
     uint3 group [[threadgroup_position_in_grid]], \
@@ -26,6 +29,7 @@ inline void multiply_tile(uint rows, uint cols, uint depth, uint2 tile, uint ind
                           threadgroup float *memory, A a, B b, Store store) {
     threadgroup float *left = memory;                  // TILE × DEPTH
     threadgroup float *right = memory + TILE * DEPTH;  // DEPTH × TILE
+    constexpr uint across = B::along_depth ? TILE + APART : TILE;  // from row to row of the right factor
     uint row0 = tile.y * TILE, col0 = tile.x * TILE;
     uint top = simdgroup / 2 * 32, side = simdgroup % 2 * 32;
     simdgroup_matrix<float, 8, 8> sum[4][4];
@@ -43,14 +47,14 @@ inline void multiply_tile(uint rows, uint cols, uint depth, uint2 tile, uint ind
             uint k = B::along_depth ? e % DEPTH : e / TILE;
             uint c = B::along_depth ? e / DEPTH : e % TILE;
             bool inside = k0 + k < depth && col0 + c < cols;
-            right[k * TILE + c] = inside ? b(k0 + k, col0 + c) : 0.0f;
+            right[k * across + c] = inside ? b(k0 + k, col0 + c) : 0.0f;
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
         for (uint k = 0; k < DEPTH; k += 8) {
             simdgroup_matrix<float, 8, 8> x[4], y[4];
             for (uint i = 0; i < 4; ++i) {
                 simdgroup_load(x[i], left + (top + 8 * i) * DEPTH + k, DEPTH);
-                simdgroup_load(y[i], right + k * TILE + side + 8 * i, TILE);
+                simdgroup_load(y[i], right + k * across + side + 8 * i, across);
             }
             for (uint i = 0; i < 4; ++i) {
                 for (uint j = 0; j < 4; ++j) simdgroup_multiply_accumulate(sum[i][j], x[i], y[j], sum[i][j]);

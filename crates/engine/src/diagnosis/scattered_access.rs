@@ -2,7 +2,7 @@
 //!
 //! ## What it does
 //! Counts the 128-byte lines that each load and store of device memory touches in an executed sample, against those that
-//! would do if the lanes' bytes lay side by side. It reports accesses whose lanes are at equal distances and take at least
+//! would do if the lanes' bytes lay side by side. It reports accesses whose lanes are at equal distances and take more than
 //! one and a half times the lines. The weight is the predicted time with these bytes side by side.
 //!
 //! ## Why it matters
@@ -32,7 +32,7 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
         .accesses
         .iter()
         .filter(|one| one.is_device() && one.stride.is_some())
-        .filter(|one| one.lines() >= TOO_MANY * one.lines_needed())
+        .filter(|one| one.lines() > TOO_MANY * one.lines_needed())
         .collect();
     if scattered.is_empty() {
         return;

@@ -37,7 +37,9 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
     let groups = look.execution.threadgroups() as f64;
     let threads = groups * f64::from(look.execution.threads());
     let by_groups = FEW_PER_CORE * cores / groups;
-    let by_threads = ENOUGH_THREADS * cores / threads;
+    // What a core has no registers or threadgroup memory for, a larger dispatch would not give it.
+    let enough = ENOUGH_THREADS.min(look.predicted.causes.resident_threads.max(1.0));
+    let by_threads = enough * cores / threads;
     // A last wave that is nearly full loses nothing.
     let waves = groups / cores;
     let full = waves / waves.ceil() > 0.9 && by_threads <= 1.0;
@@ -48,12 +50,13 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
     out.push(Found {
         of_kernel: true,
         message: format!(
-            "{groups:.0} threadgroups of {} threads for {cores:.0} cores, each of which keeps 1024 threads and more",
-            look.execution.threads()
+            "{groups:.0} threadgroups of {} threads for {cores:.0} cores, each of which keeps {enough:.0} threads{}",
+            look.execution.threads(),
+            if enough < ENOUGH_THREADS { "" } else { " and more" }
         ),
         seen: vec![
             seen("threadgroups", groups, FEW_PER_CORE * cores),
-            seen("threads", threads, ENOUGH_THREADS * cores),
+            seen("threads", threads, enough * cores),
         ],
         without: Some(removal::divided(look.execution, by_groups, by_threads)),
         cure: advice("divide the work among more threadgroups"),

@@ -213,7 +213,7 @@ pub fn as_given(
 }
 
 /// As [`suitable`], for a report that has seconds: one small size, and one at which whole tiles are; the launch's own where these do
-/// not do, if it is affordable.
+/// not do, if it is affordable. A launch that names no sizes has only its own: the plan is empty where that is too large.
 pub fn quick(
     subject: &Subject<'_>,
     launch: &impl Launch,
@@ -223,6 +223,9 @@ pub fn quick(
     let timed = launch.timed();
     let mut plan = Plan::default();
     let mut first_failure = None;
+    if timed.is_empty() && !affordable(timed) {
+        return Ok(plan);
+    }
     for multiples in [&MULTIPLES[..], &MULTIPLES[3..]] {
         for &multiple in multiples {
             let sizes = odd(timed, 0, multiple);
