@@ -370,7 +370,8 @@ fn grown(one: &Difference, base: Option<&Measured>, head: &Measured) -> String {
         let before = one
             .before
             .map_or(String::new(), |before| format!(", {before} before"));
-        return format!("{} reports{before}{first}", number(one.after));
+        let plural = if one.after == Some(1.0) { "" } else { "s" };
+        return format!("{} report{plural}{before}{first}", number(one.after));
     }
     let what = match one.figure {
         TIME => "; modelled: GPU time, µs",

@@ -168,7 +168,7 @@ rules! {
     /// Kernels may each be as fast as before, and the program makes more of them, or launches them worse.
     ///
     /// ## What to do
-    /// Record the program in both checkouts (`assay metal run --record FILE -- PROGRAM`); `assay trace compare --full` says which
+    /// Record the program in both checkouts (`assay metal run --record`); `assay trace compare --full` says which
     /// kernels came, went or take longer. If it is meant to be, raise the limit in the base's `assay.toml`.
     ;
     PROGRAM_GREW "program-grew"
@@ -191,7 +191,7 @@ rules! {
     /// A GPU hides it, mostly.
     ///
     /// ## What to do
-    /// `assay metal run --check -- PROGRAM` has the line of the kernel and the calls that encoded the dispatch.
+    /// `assay metal run --check` of the program has the line of the kernel and the calls that encoded the dispatch.
     ;
     PROGRAM_FAILS "program-fails"
     /// ## What it does

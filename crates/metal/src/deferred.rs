@@ -28,7 +28,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex};
 
-/// Commands that are put off at most; then all run. Some hundred bytes each.
+/// Commands that are put off at most; then all run. A kilobyte each, at most.
 const MOST: usize = 1 << 20;
 
 /// Dispatches that came here.

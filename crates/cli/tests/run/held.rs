@@ -157,10 +157,18 @@ fn a_faulty_program_fails_unless_it_was_faulty_before() {
         return;
     };
     assert_eq!(rules, ["program-faults"]);
-    assert_eq!(
-        messages,
-        "1 reports, 0 before: out-of-bounds: sine: a write"
-    );
+    assert_eq!(messages, "1 report, 0 before: out-of-bounds: sine: a write");
+    // As a checked run ends that has reports.
+    let checked = |work: &Path| rewrite(work, &(program("fused") + FAULT + "exit 1\n"));
+    let named = ["--program", "mine=./program.sh", "--check"];
+    let Some((rules, ..)) = held(checked, &named) else {
+        return;
+    };
+    assert_eq!(rules, ["program-faults"]);
+    let Some((rules, ..)) = held(checked, &named[..2]) else {
+        return;
+    };
+    assert_eq!(rules, ["program-fails"]);
     let both = |work: &Path| {
         faulty(work);
         git(work, &["commit", "-q", "-am", "A fault"]);

@@ -195,11 +195,16 @@ fn measured(
         execute: program.execute,
     };
     if let Some(build) = &program.build {
-        ends_well(shell(build, folder), "it cannot be built", limit)?;
+        ends_well(shell(build, folder), "it cannot be built", limit, &|code| {
+            code == 0
+        })?;
     }
     let mut command = shell(&program.run, folder);
     watched.set_environment(&mut command)?;
-    ends_well(command, "it does not run", limit)?;
+    // A checked run with reports ends with 1.
+    let has_reports = || watched.reported().is_ok_and(|all| !all.is_empty());
+    let is_fine = |code| code == 0 || program.check && code == 1 && has_reports();
+    ends_well(command, "it does not run", limit, &is_fine)?;
     let mut measured = Measured {
         faults: watched.reported()?,
         ..Measured::default()
@@ -297,14 +302,19 @@ fn add(
 const SHOWN: (u64, usize) = (4096, 12);
 
 /// Runs a command to its end. What it prints is shown where it fails.
-fn ends_well(mut command: Command, what: &str, limit: Duration) -> Result<(), Failure> {
+fn ends_well(
+    mut command: Command,
+    what: &str,
+    limit: Duration,
+    is_fine: &dyn Fn(u8) -> bool,
+) -> Result<(), Failure> {
     let mut printed = tempfile::tempfile()?;
     command
         .stdout(printed.try_clone()?)
         .stderr(printed.try_clone()?);
     let status = wait(&mut command, limit)?;
     let why = match status {
-        Some(status) if status.success() => return Ok(()),
+        Some(status) if is_fine(exit_code(status)) => return Ok(()),
         Some(status) => format!("it ended with {}", exit_code(status)),
         None => format!("it was ended after {} s (max_seconds)", limit.as_secs_f64()),
     };
