@@ -296,3 +296,55 @@ impl Guard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of commands by what they read and write, those that must run before something reads or writes.
+    #[track_caller]
+    fn check(commands: &[(&[usize], &[usize])], before: (&[usize], &[usize]), expected: &[usize]) {
+        let regions: Vec<_> = (0..4).filter_map(|_| Region::with_room(1)).collect();
+        let of = |all: &[usize]| all.iter().map(|at| Arc::clone(&regions[*at])).collect();
+        let touched = |(reads, writes): (&[usize], &[usize])| Touched {
+            reads: of(reads),
+            writes: of(writes),
+            outside: false,
+        };
+        let mut known = Known::default();
+        for (at, command) in commands.iter().enumerate() {
+            known.add(Entry {
+                // Its range tells which one it is.
+                command: Command::BarrierFor(vec![at as u64..0]),
+                touched: touched(*command),
+            });
+        }
+        let ran = known.run(Some(&touched(before)));
+        let number = |entry: &Entry| match &entry.command {
+            Command::BarrierFor(ranges) => ranges[0].start as usize,
+            _ => usize::MAX,
+        };
+        let ran: Vec<usize> = ran.iter().map(number).collect();
+        assert_eq!(ran, expected);
+        assert_eq!(known.entries.len(), commands.len() - expected.len());
+        known.run(None);
+        assert!(known.guards.is_empty());
+    }
+
+    #[test]
+    fn what_decides_a_result_runs_and_nothing_else() {
+        let chain: &[(&[usize], &[usize])] = &[(&[0], &[1]), (&[0], &[3]), (&[1], &[2])];
+        check(chain, (&[2], &[]), &[0, 2]);
+        check(chain, (&[3], &[]), &[1]);
+        // What is read can be read by others, too; written it is when all have read it.
+        check(chain, (&[0], &[]), &[]);
+        check(chain, (&[], &[0]), &[0, 1]);
+    }
+
+    #[test]
+    fn what_is_written_over_is_read_before() {
+        let over: &[(&[usize], &[usize])] = &[(&[0], &[1]), (&[1], &[2]), (&[3], &[1])];
+        check(over, (&[1], &[]), &[0, 1, 2]);
+        check(over, (&[2], &[]), &[0, 1]);
+    }
+}
