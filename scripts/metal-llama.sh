@@ -42,7 +42,7 @@ cd "$out/build"
 printf '#pragma once\n#define GGML_VERSION "%s"\n#define GGML_COMMIT "unknown"\n' "$version" > ggml-version.h
 ggml=$source/ggml/src
 flags=(-O2 -march=native -w -fPIC -D_GNU_SOURCE -DGGML_USE_CPU -DGGML_USE_METAL -DGGML_METAL_NDEBUG -DGGML_SCHED_MAX_COPIES=4
-  -fblocks -fobjc-runtime=macosx-15 -I. "-I$source/include" "-I$source/ggml/include" "-I$ggml" "-I$ggml/ggml-cpu" "-I$sdk")
+  -fblocks -fobjc-runtime=macosx-15 -I. "-I$source/include" "-I$source/src" "-I$source/ggml/include" "-I$ggml" "-I$ggml/ggml-cpu" "-I$sdk")
 object_of() { echo "$(basename "$(dirname "$1")")-$(basename "$1").o"; }
 # The command that compiles a file, if that was not done before. Its C++ relies on a header that Apple's standard library includes by itself.
 command_for() {

@@ -49,6 +49,20 @@ must "$out/eager.html" 'modelled'
 "$assay" trace record --chip m2 --keep "$out/run.recording" -- "$out/fusion" fused > "$out/run.txt"
 must "$out/run.txt" '64 .*2 different launches'
 
+# The gate holds the program: fused it passes, and unfused it fails by its dispatches.
+gated=$(mktemp -d)
+trap 'rm -rf "$gated"' EXIT
+git -C "$gated" init -q -b main
+printf 'chips = ["m2"]\n[[program]]\nname = "chain"\nrun = "./run.sh"\n' > "$gated/assay.toml"
+printf '#!/bin/sh\n%s fused\n' "$(realpath "$out/fusion")" > "$gated/run.sh"
+chmod +x "$gated/run.sh"
+git -C "$gated" add -A
+git -C "$gated" -c user.name=test -c user.email=test@example.com commit -qm one
+(cd "$gated" && "$assay" gate --against main --programs)
+sed -i 's/fused/eager/' "$gated/run.sh"
+(cd "$gated" && ! "$assay" gate --against main --programs) > "$out/gate.txt"
+must "$out/gate.txt" 'chain: dispatches grew from 64 to 160 .*program-grew'
+
 # The guide's chapter on candle, line by line.
 layers=crates/metal/examples/candle
 candle=$(mkdir -p "$out/candle" && cd "$out/candle" && pwd)

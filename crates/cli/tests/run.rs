@@ -2,6 +2,8 @@
 
 #[path = "run/gate.rs"]
 mod gate;
+#[path = "run/held.rs"]
+mod held;
 #[path = "run/pulls.rs"]
 mod pulls;
 #[path = "run/repository.rs"]

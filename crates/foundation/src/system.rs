@@ -134,6 +134,13 @@ unsafe extern "C" {
     fn munmap(at: *mut c_void, bytes: usize) -> i32;
 }
 
+/// Makes and gives back pages, where the runtime over this one wants to know them: zeroed pages of so many bytes, and whether a range
+/// was of that kind.
+pub type PageMaker = (fn(usize) -> Option<usize>, fn(usize, usize) -> bool);
+
+/// Who makes the pages of `vm_allocate`, if not the system.
+pub static PAGES: std::sync::OnceLock<PageMaker> = std::sync::OnceLock::new();
+
 /// `KERN_NO_SPACE`.
 const NO_SPACE: i32 = 3;
 
@@ -147,6 +154,14 @@ pub unsafe extern "C-unwind" fn vm_allocate(
 ) -> i32 {
     const READ_WRITE: i32 = 3;
     const PRIVATE_ANONYMOUS: i32 = 0x22;
+    if let Some((make, _)) = PAGES.get() {
+        let Some(start) = make(bytes.max(1)) else {
+            return NO_SPACE;
+        };
+        // SAFETY: the caller's word is writable.
+        unsafe { *place = start };
+        return 0;
+    }
     // SAFETY: new pages, at a place the system chooses; the caller's word is writable.
     unsafe {
         let start = mmap(
@@ -168,6 +183,11 @@ pub unsafe extern "C-unwind" fn vm_allocate(
 /// `vm_deallocate`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn vm_deallocate(_task: u32, start: usize, bytes: usize) -> i32 {
+    if let Some((_, give_back)) = PAGES.get()
+        && give_back(start, bytes)
+    {
+        return 0;
+    }
     // SAFETY: the caller got these pages from `vm_allocate` and no longer uses them.
     unsafe { munmap(start as *mut c_void, bytes.max(1)) }
 }

@@ -2,6 +2,7 @@
 
 use crate::accept::Accept;
 use crate::figure::{Figure, known};
+use crate::program::Program;
 use crate::right::Right;
 use crate::weakened::Part;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,9 @@ pub struct Config {
     /// Oracles by kernel.
     #[serde(default)]
     pub oracle: BTreeMap<String, Oracle>,
+    /// Programs whose GPU time is held, where running them is asked for.
+    #[serde(default)]
+    pub program: Vec<Program>,
     /// Changes that are meant to be.
     #[serde(default)]
     pub accept: Vec<Accept>,
@@ -297,6 +301,7 @@ impl Config {
             }
         }
         self.accept.iter().try_for_each(Accept::check)?;
+        self.program.iter().try_for_each(Program::check)?;
         for part in &self.may_change {
             if !Part::ALL.iter().any(|known| known.name() == part) {
                 let names: Vec<&str> = Part::ALL.iter().map(|part| part.name()).collect();

@@ -251,6 +251,7 @@ impl<'a> Examination<'a> {
             let allowed = self.judge.config.tolerance(self.group, figure);
             let mut add = |time: Option<&Time>, before, after| {
                 self.differences.push(Difference {
+                    band: None,
                     figure: figure.name,
                     chip: time.map(|time| time.chip.clone()),
                     sizes: time

@@ -115,10 +115,12 @@ pub fn judge(judge: &Judge<'_>, base: Option<&Snapshot>, head: &Snapshot) -> Rep
             new: count(Outcome::New),
             deleted: count(Outcome::Deleted),
             broken_files: head.failures.len(),
+            ..Summary::default()
         },
         problems,
         configuration: judge.configuration.clone(),
         kernels,
+        programs: Vec::new(),
         notes,
     }
 }

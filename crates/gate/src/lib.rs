@@ -39,6 +39,7 @@ mod figure;
 mod judge;
 mod lines;
 mod pairing;
+mod program;
 pub mod render;
 mod report;
 mod results;
@@ -57,9 +58,10 @@ pub use figure::{Better, FIGURES, Figure};
 pub use judge::{Differs, Explain, Judge, judge};
 pub use lines::{Texts, changed_line};
 pub use pairing::pairs;
+pub use program::{Held, Limit, Measured, Program, ProgramTime};
 pub use report::{
-    Against, ConfigurationChange, Difference, Level, Outcome, Problem, Report, Standing, Summary,
-    Verdict,
+    Against, ConfigurationChange, Difference, Level, Outcome, Problem, ProgramVerdict, Report,
+    Standing, Summary, Verdict,
 };
 pub use right::Right;
 pub use rules::rules;

@@ -171,6 +171,9 @@ pub struct Difference {
     pub before: Option<f64>,
     /// After; null if there is none.
     pub after: Option<f64>,
+    /// The ends of the band of what is after, of programs' times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub band: Option<[f64; 2]>,
     /// Per cent by which it became worse that are allowed; null for a figure that is only shown.
     pub allowed: Option<f64>,
     /// What the change amounts to.
@@ -237,6 +240,25 @@ impl Verdict {
     }
 }
 
+/// A program and what holds of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct ProgramVerdict {
+    /// Its name.
+    pub name: String,
+    /// Its command line.
+    pub run: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// True if nothing about it fails the gate.
+    pub passed: bool,
+    /// Its figures, before and after: GPU time by chip (modelled), dispatches, bytes, faults.
+    pub differences: Vec<Difference>,
+    /// What else to know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
 /// Something that the configuration asks less than the base's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -271,6 +293,16 @@ pub struct Summary {
     pub deleted: usize,
     /// Files that do not compile.
     pub broken_files: usize,
+    /// Programs that were run.
+    #[serde(skip_serializing_if = "is_none")]
+    pub programs: usize,
+    /// Those that fail the gate.
+    #[serde(skip_serializing_if = "is_none")]
+    pub failed_programs: usize,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Everything.
@@ -290,6 +322,9 @@ pub struct Report {
     pub configuration: Vec<ConfigurationChange>,
     /// Every kernel.
     pub kernels: Vec<Verdict>,
+    /// Every program that was run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramVerdict>,
     /// What to know about the whole.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

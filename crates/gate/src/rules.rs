@@ -159,6 +159,51 @@ rules! {
     /// `may_change = ["accept"]`: such changes are shown and fail nothing. Kernels are compared under the
     /// launches of both sides in any case.
     ;
+    PROGRAM_SLOWER "program-slower"
+    /// ## What it does
+    /// Finds programs whose predicted GPU time grew by more than `time` of their `fail_on` allows (5 % unless said otherwise), on any of
+    /// the configuration's chips.
+    ///
+    /// ## Why it matters
+    /// Kernels may each be as fast as before, and the program makes more of them, or launches them worse.
+    ///
+    /// ## What to do
+    /// Record the program in both checkouts (`assay metal run --record`); `assay trace compare --full` says which
+    /// kernels came, went or take longer. If it is meant to be, raise the limit in the base's `assay.toml`.
+    ;
+    PROGRAM_GREW "program-grew"
+    /// ## What it does
+    /// Finds programs with more dispatches, or more bytes read and written, than their `fail_on` allows (0 % and 1 % unless said
+    /// otherwise).
+    ///
+    /// ## Why it matters
+    /// A chain that is not fused any more, a copy too many: counts show it exactly, where times have a band.
+    ///
+    /// ## What to do
+    /// `assay trace compare --full` of two recordings lists what is new.
+    ;
+    PROGRAM_FAULTS "program-faults"
+    /// ## What it does
+    /// Finds programs that do more wrong than before: kernels that leave their buffers, wrong uses of Metal; with `check = true`
+    /// all that `assay metal run --check` finds, dispatches without an order among them.
+    ///
+    /// ## Why it matters
+    /// A GPU hides it, mostly.
+    ///
+    /// ## What to do
+    /// `assay metal run --check` of the program has the line of the kernel and the calls that encoded the dispatch.
+    ;
+    PROGRAM_FAILS "program-fails"
+    /// ## What it does
+    /// Finds programs that cannot be built, do not end well, take longer than `max_seconds`, or commit no work to Metal.
+    ///
+    /// ## Why it matters
+    /// Nothing is known about a program that did not run, and a slow one would pass.
+    ///
+    /// ## What to do
+    /// The message has the end of what it printed. Command lines are run by a shell in the folder of `assay.toml`; `assay` and the
+    /// libraries of `assay metal sdk` are found.
+    ;
     OVER_LIMIT "over-limit"
     /// ## What it does
     /// Finds figures beyond the `limits` of the configuration, whatever they were before.

@@ -52,6 +52,8 @@ parts! {
     Chips "chips",
     /// Where figures are kept, and what is kept there.
     Baseline "baseline",
+    /// Programs whose GPU time is held.
+    Programs "programs",
     /// The list of what may change.
     MayChange "may_change",
 }
@@ -117,6 +119,7 @@ pub fn weakened(sides: &Sides<'_>) -> Vec<ConfigurationChange> {
         .map(|((part, what), kernels)| told(sides, part, &what, &kernels))
         .collect();
     changes.extend(hidden(sides));
+    changes.extend(new_programs(sides));
     let (file, old, new) = sides.file;
     if changes.is_empty() && old != new {
         changes.push(ConfigurationChange {
@@ -185,6 +188,27 @@ fn told(sides: &Sides<'_>, part: Part, what: &str, kernels: &[String]) -> Config
     }
 }
 
+/// Programs that only this tree's configuration names: they are not run.
+fn new_programs<'a>(sides: &'a Sides<'_>) -> impl Iterator<Item = ConfigurationChange> + 'a {
+    let known = |name: &str| sides.base.program.iter().any(|it| it.name == name);
+    let new = sides.head.program.iter().filter(move |it| !known(&it.name));
+    let (file, old, text) = sides.file;
+    new.map(move |program| ConfigurationChange {
+        part: Part::Programs.name(),
+        what: format!(
+            "program {} is new; it is not run before the base has it",
+            program.name
+        ),
+        weakens: false,
+        allowed: true,
+        place: Place {
+            file: file.to_owned(),
+            line: changed_line(old, text, &[&program.name]),
+            column: 0,
+        },
+    })
+}
+
 /// What is not about single kernels.
 fn whole(sides: &Sides<'_>, found: &mut Weaker) {
     let (base, head) = (sides.base, sides.head);
@@ -193,6 +217,17 @@ fn whole(sides: &Sides<'_>, found: &mut Weaker) {
     };
     for chip in base.chips.iter().filter(|chip| !head.chips.contains(chip)) {
         add(Part::Chips, format!("chip {chip} is gone"));
+    }
+    for program in &base.program {
+        let mut now = head.program.iter();
+        match now.find(|it| it.name == program.name) {
+            Some(same) if same == program => {}
+            Some(_) => add(
+                Part::Programs,
+                format!("program {} is another; the base's counts", program.name),
+            ),
+            None => add(Part::Programs, format!("program {} is gone", program.name)),
+        }
     }
     if base.when_faster == WhenFaster::Fail && head.when_faster == WhenFaster::Note {
         let what = "when_faster is \"note\" and was \"fail\"";

@@ -2,6 +2,7 @@
 //!
 //! Of Metal source the compiler says where members lie; an encoder of descriptors lays its own struct out, as C would.
 
+use crate::deferred;
 use crate::device;
 use crate::library::{FUNCTION, Function};
 use crate::plain;
@@ -185,7 +186,10 @@ impl ArgumentEncoder {
         };
         let at = target.1.saturating_add(member.offset);
         match at.saturating_add(bytes) <= buffer.length {
-            true => buffer.start().wrapping_add(at),
+            true => {
+                deferred::touch(&buffer.allocation);
+                buffer.start().wrapping_add(at)
+            }
             false => null_mut(),
         }
     }

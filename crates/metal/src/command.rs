@@ -44,7 +44,7 @@ impl fmt::Display for Extent {
 }
 
 /// A dispatch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Dispatch {
     pub(crate) pipeline: Strong,
     pub(crate) bound: Vec<(u32, Bound)>,
@@ -66,7 +66,7 @@ pub(crate) enum Edge {
 }
 
 /// A command.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Command {
     Dispatch(Box<Dispatch>),
     /// A dispatch over a limit: nothing of the command buffer runs from here on, for this reason.

@@ -2,6 +2,7 @@
 
 use crate::address::Allocation;
 use crate::command::{Bound, Command, Dispatch, Edge, Extent};
+use crate::deferred;
 use crate::device;
 use crate::indirect::{INDIRECT_COMMANDS, IndirectCommands};
 use crate::library::{PIPELINE, Pipeline};
@@ -322,6 +323,7 @@ impl Compute {
                     "executeCommandsInBuffer: the range lies outside its buffer; nothing runs",
                 );
             };
+            deferred::touch(&known.allocation);
             let [location, length] = known
                 .start()
                 .add(offset)

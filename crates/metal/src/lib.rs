@@ -37,6 +37,7 @@ mod clock;
 mod command;
 pub mod constants;
 pub mod counters;
+mod deferred;
 pub mod device;
 pub mod encoder;
 pub mod figures;

@@ -406,6 +406,21 @@ impl Pipeline {
             .map_or(T::default(), |kernel| get(kernel.facts()))
     }
 
+    /// Returns true if the kernel may read what is bound as a buffer at an index, and if it may write it.
+    pub(crate) fn access(&self, index: u32) -> (bool, bool) {
+        use assay_ssa::ArgumentAccess as Access;
+        let place = assay_ssa::Binding::Buffer(index);
+        let declared = self.plain.as_ref().and_then(|kernel| {
+            let mut all = kernel.facts().arguments.iter();
+            all.find(|argument| argument.binding == place)
+        });
+        match declared.map(|argument| argument.access) {
+            Some(Access::Read) => (true, false),
+            Some(Access::Write) => (false, true),
+            _ => (true, true),
+        }
+    }
+
     pub(crate) fn most_threads(&self) -> u64 {
         let of_kernel = self.facts(|facts| u64::from(facts.max_threads));
         match self.most_threads {

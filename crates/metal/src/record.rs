@@ -5,7 +5,7 @@ use crate::command::{Bound, Command, Dispatch, Extent};
 use crate::library::{LIBRARY, Library, PIPELINE, Pipeline};
 use crate::queue::CommandBuffer;
 use crate::resource::{BUFFER, Buffer, lock};
-use crate::settings::settings;
+use crate::settings::{Skip, settings};
 use crate::sync::{event_number, fence_number};
 use assay_foundation::system::nanoseconds;
 use assay_objc::Strong;
@@ -129,7 +129,7 @@ impl<W: Write> Recorder<W> {
         writer.write(&Event::Process(file::Process {
             pid: std::process::id(),
             arguments: arguments.collect(),
-            executed: !settings().no_execute,
+            executed: settings().skip == Skip::None,
         }))?;
         let (chip, name) = crate::device::names();
         writer.write(&Event::Device(file::Device {

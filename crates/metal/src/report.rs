@@ -243,6 +243,11 @@ fn summary() {
     let suppressed = SUPPRESSED.load(Relaxed);
     let seconds = NANOSECONDS.load(Relaxed) as f64 * 1e-9;
     let dispatches = DISPATCHES.load(Relaxed);
+    if let Some(all) = crate::deferred::count().filter(|_| !is_child) {
+        tell(&format!(
+            "{dispatches} of {all} dispatches ran: the program could read their results, or they could not be put off"
+        ));
+    }
     let modelled = if is_child { None } else { clock::summary() };
     if settings().log > 0 || settings().check || all > 0 || modelled.is_some() {
         let mut text = format!(

@@ -1,8 +1,10 @@
 //! Buffers, heaps and residency sets.
 
 use crate::address::Allocation;
+use crate::deferred::{self, Region};
 use crate::device;
 use crate::report::wrong_use;
+use crate::settings::{Skip, settings};
 use crate::texture;
 use assay_foundation::string::{Range, string};
 use assay_objc::block::{Block, Callback};
@@ -49,6 +51,8 @@ unsafe extern "C" {
 pub(crate) struct Pages {
     start: usize,
     bytes: usize,
+    /// Where the program sees them somewhere else.
+    region: Option<Arc<Region>>,
 }
 
 impl Pages {
@@ -56,6 +60,15 @@ impl Pages {
         const READ_WRITE: i32 = 3;
         const PRIVATE_ANONYMOUS: i32 = 0x22;
         let bytes = bytes.max(1).checked_next_multiple_of(PAGE)?;
+        if settings().skip == Skip::Unread {
+            let region = Region::with_room(bytes)?;
+            ALLOCATED.fetch_add(bytes, Relaxed);
+            return Some(Self {
+                start: region.work(),
+                bytes,
+                region: Some(region),
+            });
+        }
         // SAFETY: new pages, at a place the system chooses.
         let start =
             unsafe { mmap(null_mut(), bytes, READ_WRITE, PRIVATE_ANONYMOUS, -1, 0) } as usize;
@@ -63,7 +76,11 @@ impl Pages {
             return None;
         }
         ALLOCATED.fetch_add(bytes, Relaxed);
-        Some(Self { start, bytes })
+        Some(Self {
+            start,
+            bytes,
+            region: None,
+        })
     }
 }
 
@@ -77,12 +94,14 @@ impl Drop for Pages {
     fn drop(&mut self) {
         if self.bytes > 0 {
             ALLOCATED.fetch_sub(self.bytes, Relaxed);
-            if crate::settings::settings().check {
+            if settings().check {
                 let start = self.start as u64;
                 crate::order::forget_memory(start..start.saturating_add(self.bytes as u64));
             }
-            // SAFETY: `new` made them, and nothing uses them any more.
-            unsafe { munmap(self.start as *mut c_void, self.bytes) };
+            if self.region.is_none() {
+                // SAFETY: `new` made them, and nothing uses them any more.
+                unsafe { munmap(self.start as *mut c_void, self.bytes) };
+            }
         }
     }
 }
@@ -96,18 +115,42 @@ pub(crate) enum Memory {
     /// The program's, with what it wants to be told at the end.
     Lent {
         _done: Option<Deallocator>,
+        /// If it is of `vm_allocate`, and that is ours.
+        region: Option<Arc<Region>>,
+        /// The program cannot write it.
+        constant: bool,
     },
     /// Part of another allocation, which it keeps.
     Part {
-        _of: Arc<Allocation>,
+        of: Arc<Allocation>,
     },
     /// Part of a heap, which it keeps.
     Heap {
-        _pages: Arc<Pages>,
+        pages: Arc<Pages>,
     },
 }
 
 impl Memory {
+    /// The region it lies in, where kernels may be put off.
+    pub(crate) fn region(&self) -> Option<&Arc<Region>> {
+        match self {
+            Self::None => None,
+            Self::Own(pages) => pages.region.as_ref(),
+            Self::Heap { pages } => pages.region.as_ref(),
+            Self::Lent { region, .. } => region.as_ref(),
+            Self::Part { of } => of.memory.region(),
+        }
+    }
+
+    /// Returns true if the program cannot write it.
+    pub(crate) fn is_constant(&self) -> bool {
+        match self {
+            Self::Lent { constant, .. } => *constant,
+            Self::Part { of } => of.memory.is_constant(),
+            _ => false,
+        }
+    }
+
     /// Bytes of its pages, if they are its own.
     pub(crate) fn bytes(&self) -> Option<usize> {
         match self {
@@ -127,7 +170,7 @@ pub(crate) struct Deallocator {
 
 impl Drop for Deallocator {
     fn drop(&mut self) {
-        if crate::settings::settings().check {
+        if settings().check {
             let start = self.start as u64;
             crate::order::forget_memory(start..start.saturating_add(self.length as u64));
         }
@@ -174,7 +217,11 @@ impl Buffer {
             ));
             return null_mut();
         }
-        self.start()
+        // Kernels may see the same memory at another address.
+        match self.allocation.memory.region() {
+            Some(region) => region.seen_by_program(self.allocation.start) as *mut u8,
+            None => self.start(),
+        }
     }
 
     fn did_modify(&self, range: Range) {
@@ -313,9 +360,19 @@ pub(crate) unsafe fn buffer_over(
         start: start as usize,
         length,
     });
+    let region = deferred::region_at(start as usize, length);
+    let constant = region.is_none() && deferred::is_constant(start as usize, length);
+    let start = match &region {
+        Some(region) => region.seen_by_kernels(start as usize),
+        None => start as usize,
+    };
     make(
-        (start as usize, length),
-        Memory::Lent { _done },
+        (start, length),
+        Memory::Lent {
+            _done,
+            region,
+            constant,
+        },
         Buffer {
             options,
             ..Buffer::default()
@@ -473,7 +530,7 @@ impl Heap {
             Some(pages) if fits => make(
                 (pages.start + offset, length),
                 Memory::Heap {
-                    _pages: Arc::clone(pages),
+                    pages: Arc::clone(pages),
                 },
                 Buffer {
                     options,

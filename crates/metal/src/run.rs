@@ -4,12 +4,13 @@ use crate::bind::bind;
 use crate::clock;
 use crate::command::{Bound, Command, Dispatch, Extent, Origin};
 use crate::counters;
+use crate::deferred;
 use crate::library::{PIPELINE, Pipeline};
 use crate::order::{Course, Work};
 use crate::queue::event;
 use crate::report::{self, Told, dispatched, fault, log, wrong_dispatch};
 use crate::resource::{BUFFER, Buffer};
-use crate::settings::settings;
+use crate::settings::{Skip, settings};
 use crate::sync::fence_number;
 use assay_exec::{Bindings, Footprint, Forgiven, Grid, Limits};
 use assay_objc::Strong;
@@ -58,6 +59,7 @@ fn run_counting(
                     begin(*is_concurrent, &commands[at + 1..], course);
                 }
             }
+            _ if is_put_off(command) => {}
             Command::Dispatch(one) => dispatch(one, log, course.as_deref_mut())?,
             Command::Fill { .. } | Command::Copy { .. } => {
                 let footprint = blit(command);
@@ -94,6 +96,29 @@ fn run_counting(
         }
     }
     Ok(())
+}
+
+/// Returns true if a command does not run, or not yet.
+fn is_put_off(command: &Command) -> bool {
+    let has_work = matches!(
+        command,
+        Command::Dispatch(_) | Command::Fill { .. } | Command::Copy { .. } | Command::Texels(_)
+    );
+    match settings().skip {
+        Skip::None => false,
+        Skip::All => matches!(command, Command::Dispatch(_)),
+        Skip::Unread => has_work && deferred::put_off(command),
+    }
+}
+
+/// Runs a command that was put off.
+pub(crate) fn catch_up(command: &Command) {
+    if let Command::Dispatch(one) = command {
+        // What stops it was told, and the command buffer has ended long ago.
+        let _ = dispatch(one, &Strong::nil(), None);
+    } else {
+        blit(command);
+    }
 }
 
 /// An encoder begins. It waits for its fences here, wherever in it the program encodes the wait: so do drivers, and programs that learn
@@ -315,9 +340,6 @@ fn dispatch(
     let Some((kernel, checked)) = pipeline.kernel() else {
         return Ok(());
     };
-    if settings().no_execute {
-        return Ok(());
-    }
     let Some(grid) = grid(dispatch) else {
         return Ok(());
     };

@@ -3,6 +3,18 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+/// Kernels that do not run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Skip {
+    /// None of them.
+    #[default]
+    None,
+    /// Those whose results the program does not read ([`crate::deferred`]).
+    Unread,
+    /// All; copies and fills run.
+    All,
+}
+
 /// What the environment says.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -22,8 +34,8 @@ pub struct Settings {
     pub record: Option<PathBuf>,
     /// `ASSAY_METAL_CLOCK`: a socket whose other end tells GPU times (`assay metal run --clock modelled`).
     pub clock: Option<PathBuf>,
-    /// `ASSAY_METAL_NO_EXECUTE`: no kernel runs; copies and fills do.
-    pub no_execute: bool,
+    /// `ASSAY_METAL_NO_EXECUTE`: which kernels do not run.
+    pub skip: Skip,
     /// `ASSAY_NATIVE` is not 0: dispatches that take long go on as machine code.
     pub native: bool,
     zombies: bool,
@@ -53,7 +65,11 @@ pub fn settings() -> &'static Settings {
             clock: std::env::var_os("ASSAY_METAL_CLOCK")
                 .filter(|path| !path.is_empty())
                 .map(PathBuf::from),
-            no_execute: is_on("ASSAY_METAL_NO_EXECUTE"),
+            skip: match std::env::var("ASSAY_METAL_NO_EXECUTE").as_deref() {
+                Ok("all") => Skip::All,
+                Ok("" | "0") | Err(_) => Skip::None,
+                Ok(_) => Skip::Unread,
+            },
             native: std::env::var_os("ASSAY_NATIVE").is_none_or(|value| value != "0"),
             zombies: is_on("ASSAY_METAL_ZOMBIES"),
             leaks: is_on("ASSAY_METAL_LEAKS"),
@@ -75,6 +91,9 @@ pub(crate) fn cache() -> PathBuf {
 
 /// Sets up what must be so from the start.
 pub(crate) fn apply() {
+    if settings().skip == Skip::Unread {
+        crate::deferred::start();
+    }
     if settings().zombies {
         assay_objc::diagnostics::keep_zombies();
     }

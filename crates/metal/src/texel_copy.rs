@@ -6,7 +6,7 @@ use crate::texture::{Region, TEXTURE, Texture};
 use assay_objc::{Id, Strong};
 
 /// One side of a copy.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Side {
     /// A buffer: offset, bytes of a row and of an image.
     Buffer(Strong, usize, usize, usize),
@@ -15,7 +15,7 @@ pub(crate) enum Side {
 }
 
 /// A copy of as many texels.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TexelCopy {
     pub(crate) from: Side,
     pub(crate) to: Side,

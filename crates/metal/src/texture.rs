@@ -1,6 +1,7 @@
 //! Textures: texels in the order of `assay-texture`, which kernels reach through a binding or by `gpuResourceID`.
 
 use crate::address::Allocation;
+use crate::deferred;
 use crate::device;
 use crate::plain;
 use crate::report::wrong_use;
@@ -237,7 +238,7 @@ pub(crate) unsafe fn texture_of_buffer(
         );
     }
     let memory = Memory::Part {
-        _of: Arc::clone(&known.allocation),
+        of: Arc::clone(&known.allocation),
     };
     make(
         image,
@@ -291,6 +292,7 @@ impl Texture {
         mut copy: impl FnMut(*mut u8, usize, usize),
     ) {
         let Some(own) = &self.image else { return };
+        deferred::touch(&self.allocation);
         let shape = own.layout.shape;
         let texel = own.layout.format.bytes as usize;
         let level = level.min(u64::from(u32::MAX)) as u32;
@@ -394,7 +396,7 @@ impl Texture {
             ..image.clone()
         };
         let memory = Memory::Part {
-            _of: Arc::clone(&self.allocation),
+            of: Arc::clone(&self.allocation),
         };
         make(
             image,

@@ -17,6 +17,7 @@ pub mod chart;
 pub mod csv;
 pub mod envelope;
 pub mod html;
+pub mod limit;
 pub mod nearest;
 pub mod number;
 pub mod rule;

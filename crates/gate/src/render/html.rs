@@ -1,6 +1,6 @@
 //! One page: the verdict, every kernel with what it cost before and after, what does not hold, and what changed.
 
-use super::{cells, changes, sentence, state, told};
+use super::{band, cells, changes, sentence, state, told};
 use crate::examine::number;
 use crate::figure::TIME;
 use crate::report::{Difference, Level, Problem, Report, Standing, Verdict};
@@ -28,6 +28,10 @@ pub fn html(report: &Report) -> String {
     });
     if !report.kernels.is_empty() {
         kernels(&mut answer, report);
+    }
+    if !report.programs.is_empty() {
+        answer.push(Block::Heading("Programs".to_owned()));
+        answer.push(programs(report));
     }
     if !report.problems.is_empty() {
         answer.push(Block::Heading("What does not hold".to_owned()));
@@ -89,6 +93,50 @@ fn kernels(answer: &mut Answer, report: &Report) {
             Role::Dim,
         ));
     }
+}
+
+/// Every figure of every program.
+fn programs(report: &Report) -> Table {
+    let mut table = Table::new([
+        Column::left("program"),
+        Column::left("figure"),
+        Column::right("before"),
+        Column::right("after"),
+        Column::left("band"),
+        Column::right("change"),
+        Column::left(""),
+        Column::left("command line"),
+    ]);
+    for program in &report.programs {
+        let run = Cell::new(program.run.clone(), Role::Dim);
+        let mut first = (Cell::from(program.name.clone()), run);
+        if program.differences.is_empty() {
+            let (name, run) = std::mem::replace(&mut first, ("".into(), "".into()));
+            let failed = Cell::new("failed", Role::Bad);
+            let none = || Cell::from("");
+            table.row([name, none(), none(), none(), none(), none(), failed, run]);
+        }
+        for difference in &program.differences {
+            let [before, after, change] = cells(difference);
+            let standing = difference.standing;
+            let word = match role(standing) {
+                Some(role) => Cell::new(standing.name(), role),
+                None => Cell::from(standing.name()),
+            };
+            let (name, run) = std::mem::replace(&mut first, ("".into(), "".into()));
+            table.row([
+                name,
+                difference.title().into(),
+                before.into(),
+                after.into(),
+                Cell::new(band(difference), Role::Dim),
+                change.into(),
+                word,
+                run,
+            ]);
+        }
+    }
+    table
 }
 
 /// The values of a figure.
@@ -210,7 +258,12 @@ fn notes(answer: &mut Answer, report: &Report) {
         let notes = kernel.notes.iter();
         notes.map(|note| format!("{}: {}: {note}", kernel.file, kernel.function))
     });
-    for note in of_kernels.chain(report.notes.iter().cloned()) {
+    let of_programs = report.programs.iter().flat_map(|program| {
+        let notes = program.notes.iter();
+        notes.map(|note| format!("{}: {note}", program.name))
+    });
+    let notes = of_kernels.chain(of_programs);
+    for note in notes.chain(report.notes.iter().cloned()) {
         answer.push(Block::noted(format!("note: {note}"), Role::Dim));
     }
 }

@@ -24,8 +24,9 @@ pub fn junit(report: &Report) -> String {
     for problem in &broken {
         suites.entry(&problem.place.file).or_default();
     }
-    let cases: usize = suites.values().map(Vec::len).sum::<usize>() + broken.len();
-    let failures = report.summary.failed + broken.len();
+    let programs = report.programs.len();
+    let cases: usize = suites.values().map(Vec::len).sum::<usize>() + broken.len() + programs;
+    let failures = report.summary.failed + broken.len() + report.summary.failed_programs;
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay gate\" tests=\"{cases}\" failures=\"{failures}\">\n"
     );
@@ -52,7 +53,31 @@ pub fn junit(report: &Report) -> String {
         }
         out += "  </testsuite>\n";
     }
+    out += &of_programs(report);
     out + "</testsuites>\n"
+}
+
+/// A suite of the programs, if there are any.
+fn of_programs(report: &Report) -> String {
+    let (all, failed) = (report.programs.len(), report.summary.failed_programs);
+    if all == 0 {
+        return String::new();
+    }
+    let mut out =
+        format!("  <testsuite name=\"programs\" tests=\"{all}\" failures=\"{failed}\">\n");
+    for program in &report.programs {
+        let own = report.problems.iter().filter(|problem| {
+            problem.level == Level::Error
+                && crate::program::RULES.contains(&problem.rule)
+                && problem.function.as_deref() == Some(&program.name)
+        });
+        let own: Vec<&Problem> = own.collect();
+        let name = escaped(&program.name);
+        let _ = writeln!(out, "    <testcase classname=\"programs\" name=\"{name}\">");
+        out += &failure(&own);
+        out += "    </testcase>\n";
+    }
+    out + "  </testsuite>\n"
 }
 
 fn case(report: &Report, kernel: &Verdict) -> String {

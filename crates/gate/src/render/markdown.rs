@@ -1,6 +1,6 @@
 //! For a job's summary and for comments: a heading that says it all, problems, and a table of what changed.
 
-use super::{cells, changes, in_repository, sentence, state, told};
+use super::{band, cells, changes, in_repository, sentence, state, told};
 use crate::report::{Level, Report, Standing, Verdict};
 
 /// Rows of the table of figures; a summary may have a megabyte, and nobody reads a thousand rows.
@@ -48,6 +48,7 @@ pub fn markdown(report: &Report, prefix: &str) -> String {
         out += &format!("- {mark} {}: {what}\n", code(&place));
     }
     out += &figures(report);
+    out += &programs(report);
     let noted: Vec<&Verdict> = told(report)
         .filter(|kernel| !kernel.notes.is_empty())
         .collect();
@@ -59,11 +60,49 @@ pub fn markdown(report: &Report, prefix: &str) -> String {
             .iter()
             .map(move |note| format!("{name}: {}", escaped(note)))
     });
-    let notes: Vec<String> = notes.chain(of_kernels).collect();
+    let of_programs = report.programs.iter().flat_map(|program| {
+        let name = code(&program.name);
+        let notes = program.notes.iter();
+        notes.map(move |note| format!("{name}: {}", escaped(note)))
+    });
+    let notes: Vec<String> = notes.chain(of_kernels).chain(of_programs).collect();
     if !notes.is_empty() {
         out += &format!("\n- {}\n", notes.join("\n- "));
     }
     out
+}
+
+fn programs(report: &Report) -> String {
+    if report.programs.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from(
+        "\n| program | figure (modelled) | before | after | band | change | |\n|---|---|--:|--:|---|--:|---|\n",
+    );
+    for program in &report.programs {
+        let mut name = code(&program.name);
+        if program.differences.is_empty() {
+            out += &format!("| {name} | | | | | | **failed** |\n");
+        }
+        for difference in &program.differences {
+            let [before, after, change] = cells(difference);
+            let word = emphasised(difference.standing);
+            let (title, band) = (escaped(&difference.title()), band(difference));
+            let name = std::mem::take(&mut name);
+            out += &format!(
+                "| {name} | {title} | {before} | {after} | {band} | {change} | {word} |\n"
+            );
+        }
+    }
+    out
+}
+
+/// What a figure amounts to; what is worse stands out.
+fn emphasised(standing: Standing) -> String {
+    match standing {
+        Standing::Worse => format!("**{}**", standing.name()),
+        _ => standing.name().to_owned(),
+    }
 }
 
 fn figures(report: &Report) -> String {
@@ -77,11 +116,7 @@ fn figures(report: &Report) -> String {
         let mut any = false;
         for difference in changes(kernel) {
             let [before, after, change] = cells(difference);
-            let word = difference.standing.name();
-            let word = match difference.standing {
-                Standing::Worse => format!("**{word}**"),
-                _ => word.to_owned(),
-            };
+            let word = emphasised(difference.standing);
             let title = escaped(&difference.title());
             let name = std::mem::take(&mut name);
             rows.push(format!(

@@ -89,6 +89,17 @@ fn sentence(report: &Report) -> String {
         1 => text += "; 1 file does not compile",
         files => text += &format!("; {files} files do not compile"),
     }
+    match (summary.programs, summary.failed_programs) {
+        (0, _) => {}
+        (all, failed) => {
+            let plural = if all == 1 { "" } else { "s" };
+            let failed = match failed {
+                0 => String::new(),
+                failed => format!(", {failed} failed"),
+            };
+            text += &format!("; {all} program{plural}{failed}");
+        }
+    }
     text
 }
 
@@ -101,6 +112,14 @@ fn cells(difference: &Difference) -> [String; 3] {
         value(difference.after),
         change.map_or(String::new(), |change| format!("{change:+.1} %")),
     ]
+}
+
+/// The band of a time, for tables.
+fn band(difference: &Difference) -> String {
+    difference.band.map_or(String::new(), |ends| {
+        let [low, high] = ends.map(crate::examine::number);
+        format!("{low} to {high}")
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! For a terminal: what failed first, then what changed, then one line.
 
-use super::{cells, changes, sentence, state, told};
+use super::{band, cells, changes, sentence, state, told};
 use crate::report::{Level, Report, Standing};
 use assay_report::style::{Painter, Role};
 use assay_report::table::{Cell, Column, Table};
@@ -56,6 +56,18 @@ pub fn text(report: &Report, style: &Style) -> String {
         }
         out += &table;
     }
+    let programs = programs(report, style);
+    if !programs.is_empty() {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out += &programs;
+    }
+    for program in &report.programs {
+        for note in &program.notes {
+            out += &format!("note: {}: {note}\n", program.name);
+        }
+    }
     for kernel in told(report) {
         for note in &kernel.notes {
             out += &format!("{}: note: {}: {note}\n", kernel.file, kernel.function);
@@ -75,6 +87,46 @@ pub fn text(report: &Report, style: &Style) -> String {
         sentence(report)
     );
     out
+}
+
+fn programs(report: &Report, style: &Style) -> String {
+    let mut table = Table::new([
+        Column::left("program").shrink(),
+        Column::left("figure (modelled)"),
+        Column::right("before"),
+        Column::right("after"),
+        Column::left("band"),
+        Column::right("change"),
+        Column::left(""),
+    ])
+    .painter(style.painter);
+    for program in &report.programs {
+        let mut name = program.name.clone();
+        for difference in &program.differences {
+            let [before, after, change] = cells(difference);
+            table.row([
+                Cell::from(std::mem::take(&mut name)),
+                difference.title().into(),
+                before.into(),
+                after.into(),
+                Cell::new(band(difference), Role::Dim),
+                change.into(),
+                Cell::new(difference.standing.name(), role(difference.standing)),
+            ]);
+        }
+    }
+    match table.is_empty() {
+        true => String::new(),
+        false => table.render(style.width),
+    }
+}
+
+fn role(standing: Standing) -> Role {
+    match standing {
+        Standing::Worse => Role::Bad,
+        Standing::Better => Role::Good,
+        _ => Role::Dim,
+    }
 }
 
 fn table(report: &Report, style: &Style) -> String {
@@ -115,11 +167,7 @@ fn table(report: &Report, style: &Style) -> String {
             ]);
         }
         for difference in rows {
-            let role = match difference.standing {
-                Standing::Worse => Role::Bad,
-                Standing::Better => Role::Good,
-                _ => Role::Dim,
-            };
+            let role = role(difference.standing);
             let [before, after, change] = cells(difference);
             table.row([
                 Cell::from(std::mem::take(&mut name)),

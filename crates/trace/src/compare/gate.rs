@@ -14,8 +14,10 @@ pub struct Gate {
 }
 
 /// Names of gates, and the metrics they look at. All of these are better when lower.
-const GATES: [(&str, &str); 8] = [
+const GATES: [(&str, &str); 9] = [
     ("slower", "time"),
+    // As the gate's configuration names it.
+    ("time", "time"),
     ("busy", "busy"),
     ("idle", "idle"),
     ("executions", "executions"),
@@ -34,25 +36,12 @@ impl std::str::FromStr for Gate {
     /// # Ok::<(), String>(())
     /// ```
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = || GATES.map(|(name, _)| name).join(", ");
-        let (name, limit) = text
-            .split_once(':')
-            .ok_or_else(|| format!("expected NAME:PERCENT, like slower:5% (names: {})", names()))?;
-        let &(_, metric) = GATES
-            .iter()
-            .find(|(gate, _)| *gate == name)
-            .ok_or_else(|| format!("no gate named {name} (names: {})", names()))?;
-        let number = limit.trim().trim_end_matches('%').trim();
-        let percent: f64 = number
-            .parse()
-            .map_err(|_| format!("{limit} is not a percentage"))?;
-        if !(percent.is_finite() && percent >= 0.0) {
-            return Err(format!("{limit} is not a percentage of 0 or more"));
-        }
+        let names = GATES.map(|(name, _)| name);
+        let (at, limit) = assay_report::limit::parse(text, &names)?;
         Ok(Gate {
             text: text.to_owned(),
-            metric,
-            limit: percent / 100.0,
+            metric: GATES[at].1,
+            limit,
         })
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Comparison<'a> {
 /// A commit's tree, and its own configuration if it has one.
 struct There {
     tree: Tree,
+    /// The hash of the commit's tree.
+    object: String,
     config: Option<Config>,
     /// The text of that configuration.
     text: String,
@@ -128,6 +130,7 @@ impl<'a> Comparison<'a> {
         };
         self.there = Some(There {
             tree,
+            object: base.tree.clone(),
             config,
             text: text.unwrap_or_default(),
             replaced,
@@ -225,12 +228,17 @@ impl<'a> Comparison<'a> {
         changes.collect()
     }
 
+    /// The commit's tree, and the text and meaning of its configuration, if kernels are compared with a commit.
+    pub(super) fn base(&self) -> Option<(&str, &str, Option<&Config>)> {
+        let it = self.there.as_ref()?;
+        Some((&it.object, &it.text, it.config.as_ref()))
+    }
+
     /// Files that are looked at, of both trees.
     pub(super) fn files(&self) -> usize {
-        let config = &self.found.config;
-        let there = self.there.as_ref();
-        self.here.sources(config).count()
-            + there.map_or(0, |it| it.tree.sources(it.config(config)).count())
+        let (config, there) = (&self.found.config, self.there.as_ref());
+        let before = there.map_or(0, |it| it.tree.sources(it.config(config)).count());
+        self.here.sources(config).count() + before
     }
 
     /// What finds out about kernels under a configuration.
@@ -265,9 +273,8 @@ impl<'a> Comparison<'a> {
         };
         judgement.notes.extend(self.uncovered());
         let Some(there) = &self.there else {
-            let report = judge(&judgement, self.baseline.as_ref(), &head);
             store::tidy();
-            return Ok((report, head));
+            return Ok((judge(&judgement, self.baseline.as_ref(), &head), head));
         };
         let own = there.config(config);
         let old_files: Vec<&str> = there.tree.sources(own).map(String::as_str).collect();
@@ -394,7 +401,8 @@ impl<'a> Comparison<'a> {
         });
         changes.extend(self.programs(there, base));
         if changes.iter().any(|change| change.weakens) {
-            changes.retain(|change| change.weakens);
+            let programs = assay_gate::Part::Programs.name();
+            changes.retain(|change| change.weakens || change.part == programs);
         }
         all.extend(changes);
         all

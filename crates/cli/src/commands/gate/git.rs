@@ -241,6 +241,30 @@ impl Repository {
         Ok(())
     }
 
+    /// Writes a whole tree below a folder, as git checks it out: modes and links as they are, submodules left out.
+    pub(super) fn check_out(&self, tree: &str, folder: &Path) -> Result<(), Failure> {
+        // An index of its own: that of the work tree is not touched.
+        let index = tempfile::tempdir()?;
+        let run = |arguments: &[&str]| {
+            let mut command = self.command(arguments);
+            let output = command
+                .env("GIT_INDEX_FILE", index.path().join("index"))
+                .output();
+            let output = output.map_err(|error| Failure::input(format!("git: {error}")))?;
+            let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            output.status.success().then_some(()).ok_or_else(|| {
+                Failure::input(format!("cannot check out the commit's files: {told}"))
+            })
+        };
+        run(&["read-tree", tree])?;
+        run(&[
+            "checkout-index",
+            "--all",
+            "--force",
+            &format!("--prefix={}/", folder.display()),
+        ])
+    }
+
     fn objects(&self) -> std::io::Result<Objects> {
         let mut command = self.command(&["cat-file", "--batch"]);
         let mut child = command

@@ -16,6 +16,7 @@ mod launches;
 mod mutants;
 mod oracle;
 mod plan;
+mod programs;
 mod store;
 mod tree;
 mod trials;
@@ -53,6 +54,8 @@ use std::path::{Path, PathBuf};
   assay gate --against origin/main
   assay gate --against HEAD~1 kernels/softmax.metal -f 'softmax*'
   assay gate -o gate.html
+  assay gate --against origin/main --programs
+  assay gate --against origin/main --program infer='./infer --tokens 16' --build make --fail-on time:5%
   assay gate --against origin/main --format github --also sarif=gate.sarif --also markdown=summary.md
 
 Exit code 1: something does not hold; the report says what, where and what to do.")]
@@ -90,6 +93,9 @@ pub(crate) struct Args {
     /// Write the report in another form as well; may be repeated
     #[arg(long, value_name = "FORMAT=FILE", value_parser = also)]
     also: Vec<(Format, PathBuf)>,
+
+    #[command(flatten)]
+    programs: programs::Programs,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -214,8 +220,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     interrupt::cooperate();
     let comparison = Comparison::new(&found, args.against.as_deref(), args.update)?;
     let progress = Progress::new(context, comparison.files());
-    let (report, head) = comparison.judge(&|| progress.step())?;
+    let (mut report, head) = comparison.judge(&|| progress.step())?;
     progress.finish();
+    // Kernels are judged by now: a program may do what whoever runs the gate may do.
+    programs::hold(&args.programs, &found, &comparison, &mut report, context)?;
     if args.update {
         return update(args, &found, &head, &report, context);
     }

@@ -85,6 +85,15 @@ pub(super) struct Modelled {
     pub(super) unknown: u64,
 }
 
+impl Report {
+    /// In a line.
+    pub(super) fn line(&self) -> String {
+        let kernel = self.kernel.as_ref();
+        let kernel = kernel.map_or(String::new(), |kernel| format!("{kernel}: "));
+        format!("{}: {kernel}{}", self.rule, self.text)
+    }
+}
+
 impl Summary {
     fn add(&mut self, other: &Summary) {
         self.dispatches += other.dispatches;

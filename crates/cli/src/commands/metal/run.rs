@@ -28,7 +28,7 @@ Examples:
   assay metal run --check --stop-at-first -- ./tests --gtest_filter=Matmul*
   assay metal run --check --suppress known.txt -o reports.json -- ctest --test-dir build
   assay metal run --clock modelled --chip m2 -- ./main
-  assay metal run --record run.recording --no-execute -- ./llama-cli -m model.gguf
+  assay metal run --record run.recording --no-execute=all -- ./llama-cli -m model.gguf
 
 A suppressions file has a line RULE:KERNEL for what is known, with * for any text, and # before comments:
   # the tests make their output too short
@@ -82,6 +82,15 @@ enum WhichClock {
     Modelled,
 }
 
+/// Kernels that do not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Skipped {
+    /// Those whose results the program does not read
+    Unread,
+    /// All
+    All,
+}
+
 /// What is recorded of a program.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Recorded {
@@ -90,9 +99,10 @@ pub(crate) struct Recorded {
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 
-    /// Run no kernel, only copies and fills: buffers that kernels would write keep what was in them
-    #[arg(long, conflicts_with = "check")]
-    no_execute: bool,
+    /// Do not run kernels whose results the program does not read; with =all run none, only copies and fills: buffers that kernels
+    /// would write keep what was in them
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "unread", conflicts_with = "check")]
+    no_execute: Option<Skipped>,
 }
 
 /// The JSON document.
@@ -219,8 +229,12 @@ impl Recorded {
         if let Some(path) = &self.record {
             command.env("ASSAY_METAL_RECORD", fresh(path)?);
         }
-        if self.no_execute {
-            command.env("ASSAY_METAL_NO_EXECUTE", "1");
+        if let Some(skipped) = self.no_execute {
+            let which = match skipped {
+                Skipped::Unread => "1",
+                Skipped::All => "all",
+            };
+            command.env("ASSAY_METAL_NO_EXECUTE", which);
         }
         Ok(())
     }
@@ -244,7 +258,7 @@ pub(crate) fn is_there() -> bool {
 /// Runs a program that writes its recording; how it ended.
 pub(crate) fn recorded(
     program: &[String],
-    (recording, no_execute): (&Path, bool),
+    (recording, no_execute): (&Path, Option<Skipped>),
 ) -> Result<u8, Failure> {
     let sdk = sdk::make(None)?;
     let (first, arguments) = program
@@ -264,6 +278,40 @@ pub(crate) fn recorded(
     crate::interrupt::stop_cooperating();
     let status = status.map_err(|error| not_started(OsStr::new(first), &error))?;
     Ok(exit_code(status))
+}
+
+/// Where a program that another command starts leaves what it does.
+pub(crate) struct Watched<'a> {
+    /// The recording of what it encodes.
+    pub(crate) recording: &'a Path,
+    /// What is reported.
+    pub(crate) reports: &'a Path,
+    /// Every access is checked.
+    pub(crate) check: bool,
+    /// Kernels run whose results it does not read.
+    pub(crate) execute: bool,
+}
+
+impl Watched<'_> {
+    /// Sets the environment of a command so.
+    pub(crate) fn set_environment(&self, command: &mut Command) -> Result<(), Failure> {
+        find_library(command, &sdk::make(None)?);
+        command.env("ASSAY_METAL_REPORT", self.reports);
+        if self.check {
+            command.env("ASSAY_METAL_CHECK", "1");
+        }
+        let recorded = Recorded {
+            record: Some(self.recording.to_owned()),
+            no_execute: (!self.execute).then_some(Skipped::Unread),
+        };
+        recorded.set_environment(command)
+    }
+
+    /// What was reported, each in a line.
+    pub(crate) fn reported(&self) -> Result<Vec<String>, Failure> {
+        let found = reports::read(self.reports)?;
+        Ok(found.reports.iter().map(Report::line).collect())
+    }
 }
 
 /// Lets a program find Metal in the folder of the SDK.
@@ -330,7 +378,7 @@ fn not_started(program: &OsStr, error: &std::io::Error) -> Failure {
     }
 }
 
-fn exit_code(status: ExitStatus) -> u8 {
+pub(crate) fn exit_code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     {
         use std::os::unix::process::ExitStatusExt as _;

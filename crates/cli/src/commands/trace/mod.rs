@@ -4,7 +4,7 @@ mod compare;
 mod export;
 mod inputs;
 mod known;
-mod modelled;
+pub(crate) mod modelled;
 mod record;
 mod report;
 mod selection;

@@ -28,6 +28,14 @@ pub(crate) struct Modelled {
 }
 
 impl Modelled {
+    /// These chips.
+    pub(crate) fn of(chips: &[String]) -> Modelled {
+        Modelled {
+            chip: Some(chips.join(",")),
+            step: None,
+        }
+    }
+
     /// The chip of a recording that was made on one.
     pub(super) fn recorded_chip(&self) -> Result<Option<Chip>, Failure> {
         let named = self
@@ -71,7 +79,7 @@ pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
 }
 
 /// The recording of a program on the chips that are asked for.
-pub(super) fn load(
+pub(crate) fn load(
     path: &Path,
     modelled: &Modelled,
     context: &Context,

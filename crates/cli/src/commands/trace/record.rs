@@ -24,7 +24,7 @@ use std::process::{Command, Stdio};
 Examples:
   assay trace record -- ./my-program --tokens 64
   assay trace record --time-limit 10s --keep run.trace --format html -o run.html -- python3 infer.py
-  assay trace record --chip m2,m4-max --keep run.recording --no-execute -- ./llama-cli -m model.gguf")]
+  assay trace record --chip m2,m4-max --keep run.recording --no-execute=all -- ./llama-cli -m model.gguf")]
 pub(crate) struct Args {
     /// The Instruments template
     #[arg(long, value_name = "NAME", default_value = xctrace::DEFAULT_TEMPLATE)]
@@ -38,10 +38,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
 
-    /// On Linux: run no kernel, only copies and fills, which is fast; buffers that kernels would write keep
-    /// what was in them
-    #[arg(long)]
-    no_execute: bool,
+    /// On Linux: do not run kernels whose results the program does not read; with =all run none, only
+    /// copies and fills: buffers that kernels would write keep what was in them
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "unread")]
+    no_execute: Option<metal::Skipped>,
 
     /// How to show the result
     #[arg(long, value_enum, default_value_t = report::Format::Text)]
