@@ -10,8 +10,13 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let mut bindgen = Bindgen::new();
-    bindgen.input_path(&module).out_name("engine").typescript(true);
-    let made = bindgen.web(true).and_then(|bindgen| bindgen.generate(&folder));
+    bindgen
+        .input_path(&module)
+        .out_name("engine")
+        .typescript(true);
+    let made = bindgen
+        .web(true)
+        .and_then(|bindgen| bindgen.generate(&folder));
     match made {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,0 +1,68 @@
+// The module in node against the program: for every example the documents of profile and predict are equal, byte for byte.
+//
+//     node engine.mjs MODULE EXAMPLES ASSAY
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [module, examples, assay] = process.argv.slice(2).map((path) => resolve(path));
+const engine = await import(pathToFileURL(join(module, "engine.js")));
+engine.initSync({ module: readFileSync(join(module, "engine_bg.wasm")) });
+
+const names = readdirSync(examples).filter((name) => name.endsWith(".metal")).sort();
+const program = (...args) => execFileSync(assay, args, { cwd: examples, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+const open = (name) => {
+  const opened = new engine.Opened(name, readFileSync(join(examples, name)));
+  opened.give(readFileSync(join(examples, name.replace(/metal$/, "bc"))), false);
+  opened.give(readFileSync(join(examples, name.replace(/metal$/, "checked.bc"))), true);
+  return opened;
+};
+const timed = (times, work) => {
+  const began = performance.now();
+  const result = work();
+  times.push(performance.now() - began);
+  return result;
+};
+const median = (times) => times.sort((a, b) => a - b)[times.length >> 1].toFixed(0);
+
+const here = { profile: [], predict: [], run: [], check: [] };
+const there = { profile: [], predict: [] };
+const differ = [];
+// A tab has less memory than the program takes.
+const tooLarge = [];
+for (const name of names) {
+  const opened = open(name);
+  for (const question of ["profile", "predict"]) {
+    const ours = timed(here[question], () => opened[question]("{}").document);
+    const extra = question === "profile" ? ["--cures=never"] : [];
+    const theirs = timed(there[question], () => program(question, name, "--format", "json", "--chip", "m1", ...extra));
+    if (ours.trim() !== theirs.trim()) differ.push(`${question} ${name}`);
+  }
+  let ran;
+  try {
+    ran = timed(here.run, () => JSON.parse(opened.run('{"numbers":64}').document));
+  } catch (thrown) {
+    tooLarge.push(`${name}: ${JSON.parse(thrown).message}`);
+    opened.free();
+    continue;
+  }
+  const shown = ran.buffers.flatMap((buffer) => ["--print", `${buffer.index}:64`]);
+  const native = JSON.parse(program("run", name, "--format", "json", ...shown));
+  delete ran.time;
+  delete native.time;
+  if (JSON.stringify(ran) !== JSON.stringify(native)) differ.push(`run ${name}`);
+  try {
+    timed(here.check, () => opened.check(""));
+  } catch (thrown) {
+    tooLarge.push(`check ${name}: ${JSON.parse(thrown).message}`);
+  }
+  opened.free();
+}
+if (tooLarge.length) console.log(`engine: not run: ${tooLarge.join("; ")}`);
+assert.deepEqual(differ, [], "documents that differ from the program's");
+const figures = Object.entries(here).map(([question, times]) => `${question} ${median(times)} ms`);
+const beside = Object.entries(there).map(([question, times]) => `${question} ${median(times)} ms`);
+console.log(`engine: ${names.length} examples equal the program's; medians: ${figures.join(", ")}; the program: ${beside.join(", ")}`);
