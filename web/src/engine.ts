@@ -8,6 +8,8 @@ export interface Module {
   diff(before: Opened, after: Opened, beforeAsk: string, afterAsk: string): Answer & Freed;
   chips(): string;
   explain(rule: string): string;
+  clang_loaded(version: string): void;
+  clang_keep(name: string, bytes: Uint8Array): void;
 }
 
 interface Freed {

@@ -41,23 +41,20 @@ for (const name of names) {
     const theirs = timed(there[question], () => program(question, name, "--format", "json", "--chip", "m1", ...extra));
     if (ours.trim() !== theirs.trim()) differ.push(`${question} ${name}`);
   }
-  let ran;
-  try {
-    ran = timed(here.run, () => JSON.parse(opened.run('{"numbers":64}').document));
-  } catch (thrown) {
-    tooLarge.push(`${name}: ${JSON.parse(thrown).message}`);
-    opened.free();
-    continue;
-  }
-  const shown = ran.buffers.flatMap((buffer) => ["--print", `${buffer.index}:64`]);
-  const native = JSON.parse(program("run", name, "--format", "json", ...shown));
-  delete ran.time;
-  delete native.time;
-  if (JSON.stringify(ran) !== JSON.stringify(native)) differ.push(`run ${name}`);
-  try {
-    timed(here.check, () => opened.check(""));
-  } catch (thrown) {
-    tooLarge.push(`check ${name}: ${JSON.parse(thrown).message}`);
+  for (const kernel of JSON.parse(opened.kernels("", 0, 99)).names) {
+    const how = JSON.stringify({ function: kernel, numbers: 64 });
+    try {
+      const ran = timed(here.run, () => JSON.parse(opened.run(how).document));
+      const shown = ran.buffers.flatMap((buffer) => ["--print", `${buffer.index}:64`]);
+      const native = JSON.parse(program("run", name, "-f", kernel, "--format", "json", ...shown));
+      delete ran.time;
+      delete native.time;
+      if (JSON.stringify(ran) !== JSON.stringify(native)) differ.push(`run ${kernel}`);
+      timed(here.check, () => opened.check(how));
+    } catch (thrown) {
+      if (typeof thrown !== "string") throw thrown;
+      tooLarge.push(`${kernel}: ${JSON.parse(thrown).message}`);
+    }
   }
   opened.free();
 }

@@ -4,7 +4,7 @@ use crate::ask::Ask;
 use crate::given::Given;
 use crate::launch::Asked;
 use crate::{page, thrown};
-use assay_engine::answer::overview;
+use assay_engine::answer::{overview, profiled};
 use assay_engine::execution::{Task, tasks};
 use assay_engine::loaded::{Loaded, Loader};
 use assay_engine::profiling::{Document, Timed, lead};
@@ -205,7 +205,9 @@ impl Opened {
         let html = match profiles.as_slice() {
             [only] => {
                 let time = times.first().and_then(Option::as_ref);
-                lead(only, time, sources).answer.html()
+                let first = profiled(only, time, sources, Detail::Screen).html();
+                let whole = lead(only, time, sources).answer.html();
+                format!("{first}<details><summary>The full report</summary>{whole}</details>")
             }
             several => {
                 let both: Vec<_> = several

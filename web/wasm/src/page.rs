@@ -11,10 +11,15 @@ pub(crate) fn guessed(comment: &str) -> String {
     format!("launch guessed from the signature; to change it, copy into the source: // {comment}")
 }
 
-/// The style sheet of answers.
+/// The style sheet of answers: of the report's pages, its blocks and its pictures.
 #[wasm_bindgen]
 pub fn style() -> String {
-    format!("{}\n{}", html::STYLE, assay_report::blocks::STYLE)
+    let parts = [
+        html::STYLE,
+        assay_report::blocks::STYLE,
+        assay_report::chart::STYLE,
+    ];
+    parts.join("\n")
 }
 
 /// The chips that times are predicted for, as JSON: name, title, and whether costs are known.
