@@ -66,7 +66,7 @@ function ask(): Ask {
   const kernel = of<HTMLSelectElement>("kernel").value;
   return {
     ...(kernel ? { function: kernel } : {}),
-    chip: of<HTMLSelectElement>("chip").value || "m1",
+    ...(of<HTMLSelectElement>("chip").value ? { chip: of<HTMLSelectElement>("chip").value } : {}),
     launch: of<HTMLInputElement>("launch").value.trim(),
   };
 }
@@ -292,7 +292,7 @@ async function run(question: "run" | "check"): Promise<void> {
   const pane = tabs.pane("Run");
   const ran = await doing(question, async () => {
     await opened();
-    return client.ask<Ran>({ ask: question, how: ask() }, 20_000);
+    return client.ask<Ran>({ ask: question, how: ask() });
   });
   if (!ran) return;
   const text = document.createElement("pre");
@@ -375,7 +375,7 @@ async function share(): Promise<void> {
   const shared: Shared = {
     name,
     source: editor.text,
-    chip: how.chip ?? "m1",
+    chip: how.chip ?? "",
     launch: how.launch ?? "",
     ...(how.function ? { kernel: how.function } : {}),
     tab: tabs.current,
@@ -392,7 +392,7 @@ async function follow(shared: Shared): Promise<void> {
   // An example that was shared unchanged needs no compiler.
   if (site.examples.some((one) => one.name === name)) await example(name);
   editor.text = shared.source;
-  of<HTMLSelectElement>("chip").value = shared.chip;
+  if (shared.chip) of<HTMLSelectElement>("chip").value = shared.chip;
   of<HTMLInputElement>("launch").value = shared.launch;
   if (shared.kernel) select(shared.kernel);
   ready = true;
@@ -412,7 +412,7 @@ async function start(): Promise<void> {
   examples.replaceChildren(...site.examples.map((one) => new Option(one.name.replace(".metal", ""), one.name)));
   const chip = of<HTMLSelectElement>("chip");
   chip.replaceChildren(...chips.filter((one) => one.costs).map((one) => new Option(one.title, one.name)));
-  chip.value = "m1";
+  chip.value = chips.find((one) => one.default)?.name ?? "";
   examples.onchange = () => void chooseExample(examples.value);
   chip.onchange = () => void profile();
   of("kernel").onchange = () => void profile();

@@ -60,6 +60,7 @@ export interface Chip {
   name: string;
   title: string;
   costs: boolean;
+  default: boolean;
 }
 
 /** A compile error at its line. */

@@ -49,7 +49,7 @@ export async function ofFragment(fragment: string): Promise<Shared | undefined> 
   return {
     name: word(found.name, "kernel.metal"),
     source: word(found.source, ""),
-    chip: word(found.chip, "m1"),
+    chip: word(found.chip, ""),
     launch: word(found.launch, ""),
     kernel: typeof found.kernel === "string" ? found.kernel : undefined,
     tab: typeof found.tab === "string" ? found.tab : undefined,

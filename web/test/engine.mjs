@@ -35,13 +35,15 @@ const differ = [];
 const tooLarge = [];
 for (const name of names) {
   const opened = open(name);
-  for (const question of ["profile", "predict"]) {
-    const ours = timed(here[question], () => opened[question]("{}").document);
-    const extra = question === "profile" ? ["--cures=never"] : [];
-    const theirs = timed(there[question], () => program(question, name, "--format", "json", "--chip", "m1", ...extra));
-    if (ours.trim() !== theirs.trim()) differ.push(`${question} ${name}`);
-  }
-  for (const kernel of JSON.parse(opened.kernels("", 0, 99)).names) {
+  const kernels = JSON.parse(opened.kernels("", 0, 99)).names;
+  const same = (question, how, args) => {
+    const ours = timed(here[question], () => opened[question](JSON.stringify(how)).document);
+    const theirs = timed(there[question], () => program(question, name, "--format", "json", ...args));
+    if (ours.trim() !== theirs.trim()) differ.push(`${question} ${name} ${args.join(" ")}`);
+  };
+  same("profile", {}, ["--cures=never"]);
+  for (const kernel of kernels) {
+    same("predict", { function: kernel }, ["-f", kernel]);
     const how = JSON.stringify({ function: kernel, numbers: 64 });
     try {
       const ran = timed(here.run, () => JSON.parse(opened.run(how).document));

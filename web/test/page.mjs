@@ -77,7 +77,7 @@ try {
     figures.push(`first answer after ${first} ms`);
     assert.ok(first < 10_000, `the first answer came after ${first} ms`);
     const report = await pane(page, "Report").innerText();
-    assert.match(report, /matmul_tiled on m1.* ms/);
+    assert.match(report, /matmul_tiled on m2.* ms/);
     assert.match(report, /limited by\s+threadgroup memory/);
     await picture(page, "light");
   });
@@ -143,7 +143,7 @@ try {
     await step("profile what was typed", async () => {
       await type(page, RACE);
       await answered(page);
-      assert.match(await pane(page, "Report").innerText(), /sum on m1/);
+      assert.match(await pane(page, "Report").innerText(), /sum on m2/);
     });
     await step("race", async () => {
       await page.getByRole("button", { name: "Check" }).click();
@@ -175,7 +175,7 @@ try {
     await context.setOffline(true);
     const asked = requests.length;
     const other = await open();
-    assert.match(await pane(other, "Report").innerText(), /matmul_tiled on m1/);
+    assert.match(await pane(other, "Report").innerText(), /matmul_tiled on m2/);
     assert.equal(requests.length, asked, "nothing was asked of the server");
     await other.close();
     await context.setOffline(false);

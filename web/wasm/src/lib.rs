@@ -21,6 +21,7 @@ use serde_json::json;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
+pub use clang::{clang_headers, clang_keep, clang_loaded};
 pub use compare::diff;
 pub use opened::Opened;
 pub use page::{chips, explain, style};

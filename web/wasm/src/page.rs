@@ -27,7 +27,7 @@ pub fn style() -> String {
 pub fn chips() -> String {
     let chips = assay_chip::chips().iter();
     let chips = chips.map(|chip| {
-        serde_json::json!({ "name": chip.name, "title": chip.title, "costs": chip.has_costs() })
+        serde_json::json!({ "name": chip.name, "title": chip.title, "costs": chip.has_costs(), "default": chip.name == assay_chip::DEFAULT_CHIP })
     });
     serde_json::Value::from_iter(chips).to_string()
 }
