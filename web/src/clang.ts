@@ -15,10 +15,8 @@ interface Options {
 
 /** The package's own interface, as far as it is used. */
 export interface Bundle {
-  commands: {
-    clang(args: null, files: Tree, options: { fetchProgress: (event: { doneLength: number }) => void }): Promise<unknown>;
-    clang(args: string[], files: Tree, options: Options): unknown;
-  };
+  runLLVM(args: null, files: Tree, options: { fetchProgress: (event: { doneLength: number }) => void }): Promise<unknown>;
+  runLLVM(args: string[], files: Tree, options: Partial<Options>): unknown;
 }
 
 export interface Called {
@@ -31,7 +29,7 @@ export type Call = (args: string[], input: Uint8Array, files: [string, Uint8Arra
 
 /** Fetches what the compiler is made of; afterwards it answers at once. */
 export async function call(bundle: Bundle, progress: (done: number) => void): Promise<Call> {
-  await bundle.commands.clang(null, {}, { fetchProgress: (event) => progress(event.doneLength) });
+  await bundle.runLLVM(null, {}, { fetchProgress: (event) => progress(event.doneLength) });
   return (args, input, files) => run(bundle, args, input, files);
 }
 
@@ -53,13 +51,34 @@ function run(bundle: Bundle, args: string[], input: Uint8Array, files: [string, 
   };
   let success = true;
   try {
-    bundle.commands.clang(args, tree(files), options);
+    bundle.runLLVM(proper(bundle, args), tree(files), options);
   } catch (thrown) {
     // An exit code is thrown; anything else is a crash, told as the compiler's last words.
     success = false;
     if (!(thrown as { code?: number }).code) err.add(new TextEncoder().encode(`error: clang crashed: ${String(thrown)}\n`));
   }
   return { success, stdout: out.whole(), stderr: new TextDecoder().decode(err.whole()) };
+}
+
+/** Command lines of the compiler proper, by those of its driver: asking the driver takes as long as compiling. */
+const known = new Map<string, string[]>();
+
+/** The compiler proper's command line, which the driver would run in a process of its own. */
+function proper(bundle: Bundle, args: string[]): string[] {
+  const key = args.join("\n");
+  const before = known.get(key);
+  if (before) return before;
+  const said = new Collected();
+  const add = (bytes: Uint8Array | null) => said.add(bytes);
+  bundle.runLLVM(["clang", "-###", ...args], {}, { stdout: add, stderr: add, synchronously: true });
+  const lines = new TextDecoder().decode(said.whole()).split("\n");
+  const line = lines.find((one) => / "?-cc1"? /.test(one)) ?? "";
+  const words = Array.from(line.matchAll(/ (?:"((?:[^"\\]|\\.)*)"|([^ "]+))/g), (word) => word[2] ?? (word[1] ?? "").replaceAll(/\\(.)/g, "$1"));
+  const from = words.indexOf("-cc1");
+  if (from < 0) throw new Error(lines.join("\n"));
+  const found = ["clang", ...words.slice(from)];
+  known.set(key, found);
+  return found;
 }
 
 function tree(files: [string, Uint8Array][]): Tree {

@@ -53,7 +53,7 @@ export class Library {
     if (anew) names.replaceChildren(...rows);
     else names.append(...rows);
     this.from += rows.length;
-    this.find("count").textContent = `${found.all.toLocaleString("en")} kernels`;
+    this.find("count").textContent = `${found.all.toLocaleString("en")} kernel${found.all === 1 ? "" : "s"}`;
     this.find("more").hidden = this.from >= found.all;
     return found;
   }

@@ -363,6 +363,7 @@ async function dropped(file: File): Promise<void> {
   }
   of("editor").hidden = true;
   of<HTMLSelectElement>("kernel").replaceChildren();
+  of<HTMLInputElement>("launch").value = "";
   filled = new Set();
   tabs.choose("Report");
   input = { name: file.name, bytes: content };

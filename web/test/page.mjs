@@ -63,10 +63,10 @@ kernel void sum(device const float *x, device float *y, uint i [[thread_position
 `;
 const ENDLESS = `#include <metal_stdlib>
 using namespace metal;
-kernel void spin(device uint *x, uint i [[thread_position_in_grid]]) {
-    while (x[i] == 0) { x[i + 32] += 1; }
+kernel void spin(device atomic_uint *x, uint i [[thread_position_in_grid]]) {
+    while (atomic_load_explicit(&x[i], memory_order_relaxed) == 0) {}
 }
-// assay: launch spin --grid 32 --threadgroup 32 --arg x=zeros:64
+// assay: launch spin --grid 32 --threadgroup 32 --arg x=zeros:32
 `;
 
 let page;

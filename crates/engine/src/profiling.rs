@@ -87,6 +87,8 @@ pub struct Timed<'a> {
     pub sources: &'a Sources,
     /// The file as text.
     pub text: Option<&'a str>,
+    /// How much of it is executed.
+    pub sampling: Sampling,
 }
 
 impl Timed<'_> {
@@ -96,8 +98,7 @@ impl Timed<'_> {
         target: &Target,
         begun: fn(&str),
     ) -> Result<(Predicted, Vec<Finding>), Error> {
-        let sampling = Sampling::default();
-        let tasks = tasks(self.program, self.code, self.launched, sampling, begun)?;
+        let tasks = tasks(self.program, self.code, self.launched, self.sampling, begun)?;
         let task = tasks.into_iter().next();
         let task = task.ok_or_else(|| Error::usage("the launch has no sizes"))?;
         let passes = task.executed?;

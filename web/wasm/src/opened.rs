@@ -102,6 +102,16 @@ impl Opened {
     }
 }
 
+/// Instructions that one simdgroup of a sample may execute: a tenth of what the program allows, since somebody waits.
+const MOST_EXECUTED: u64 = 5_000_000;
+
+fn sampling() -> Sampling {
+    Sampling {
+        max_steps: MOST_EXECUTED,
+        ..Sampling::default()
+    }
+}
+
 impl Opened {
     /// The file as text, where it is source.
     pub(crate) fn text(&self) -> Option<&str> {
@@ -299,6 +309,7 @@ impl Opened {
             launched: &launched,
             sources: &loaded.sources,
             text: self.text(),
+            sampling: sampling(),
         };
         let (predicted, findings) = timed.predict(target, |_| {})?;
         let guess = guess.map(|comment| page::guessed(&comment));
@@ -325,13 +336,7 @@ impl Opened {
             arguments: &made.arguments,
         };
         let (launched, guess) = asked.launch(ask)?;
-        let tasks = tasks(
-            &made.program,
-            made.code,
-            &launched,
-            Sampling::default(),
-            |_| {},
-        )?;
+        let tasks = tasks(&made.program, made.code, &launched, sampling(), |_| {})?;
         Ok((tasks, guess))
     }
 

@@ -10,7 +10,7 @@ use crate::prediction::{Code, target, targets};
 use crate::{progress, source};
 use assay_engine::profiling::Timed;
 use assay_front::Bytes;
-use assay_predict::Predicted;
+use assay_predict::{Predicted, Sampling};
 use assay_profile::{Finding, Profile};
 
 /// Kernels of a file whose launches are guessed unasked.
@@ -86,6 +86,7 @@ fn of(
             launched: &launched,
             sources: &loaded.sources,
             text,
+            sampling: Sampling::default(),
         };
         let (predicted, mut findings) = timed.predict(&target, progress::stage)?;
         let is_source = source::open(path, bytes).is_ok_and(|file| file.is_source());
