@@ -47,10 +47,10 @@ module=$root/module-$profile
 "$root/debug/assay-web-bindgen" "$root/$target/$profile/assay_web.wasm" "$module"
 say "module: $(wc -c <"$module/engine_bg.wasm") bytes, $(gzip -9 -c "$module/engine_bg.wasm" | wc -c) compressed"
 
-# Each example with what a clang makes of it, as it is and to be checked.
+# Each example, and each kernel of the guide, with what a clang makes of it, as it is and to be checked.
 examples=$root/examples
 mkdir -p "$examples"
-for file in examples/kernels/*.metal; do
+for file in examples/kernels/*.metal examples/guide/*.metal; do
   name=$(basename "$file" .metal)
   if [ ! -e "$examples/$name.checked.bc" ] || [ "$file" -nt "$examples/$name.checked.bc" ] || [ "$assay" -nt "$examples/$name.checked.bc" ]; then
     cp "$file" "$examples/"

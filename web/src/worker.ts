@@ -45,10 +45,14 @@ async function loadClang(): Promise<null> {
   const bundle = (await import(at("clang/bundle.js").href)) as Bundle;
   const clang = await call(bundle, (done) => say({ progress: Math.min(done, made.bytes), of: made.bytes }));
   Object.assign(globalThis, { assayClang: clang });
-  for (const { name, file } of made.headers) {
+  const keep = async ({ name, file }: Made["headers"][number]) => {
     const answer = await fetch(at(file));
     if (answer.ok) module.clang_keep(name, new Uint8Array(await answer.arrayBuffer()));
-  }
+  };
+  // The first is for Metal's default arithmetic; for the others there is time.
+  const [first, ...others] = made.headers;
+  if (first) await keep(first);
+  for (const other of others) void keep(other).catch(() => undefined);
   module.clang_loaded(made.version);
   return null;
 }
