@@ -1,5 +1,5 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo mac-report test check lint docs corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions test-python test-editors test-fleet test-metal
+.PHONY: demo mac-report test check lint docs corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions test-python test-editors test-fleet test-metal web test-web
 
 CARGO ?= cargo
 
@@ -46,6 +46,16 @@ test-metal:
 # Exit 3 where a package is missing.
 test-fleet:
 	@./scripts/fleet.sh
+
+# The page in the browser, without a server: OUT can be hosted below any path. Exit 3 where a package registry is missing.
+OUT ?= target/web/site
+
+web: setup
+	@./scripts/web.sh build $(abspath $(OUT))
+
+# The same built quickly, against the program and in a headless Chromium.
+test-web:
+	@./scripts/web.sh test
 
 corpus:
 	@./scripts/corpus.sh mlx run metalbench registered

@@ -48,6 +48,7 @@ pub mod names;
 mod phases;
 mod place;
 pub mod prediction;
+pub mod profiling;
 pub mod ran;
 mod runner;
 pub mod targets;

@@ -1,6 +1,11 @@
 //! How long the steps of a question took on this machine.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+#[cfg(not(target_arch = "wasm32"))]
+use std::time::Instant;
+#[cfg(target_arch = "wasm32")]
+use web_time::Instant;
 
 /// Host times of named steps.
 #[derive(Debug, Default)]

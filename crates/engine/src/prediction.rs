@@ -2,7 +2,28 @@
 
 use crate::Error;
 use crate::execution::{Code, Pass, Task};
-use assay_predict::{Cache, CommandBuffer, Predicted, Question, Refused, Repeated, Report, Target};
+use assay_predict::{
+    Cache, CommandBuffer, Predicted, Question, Refused, Repeated, Report, Target, render,
+};
+use assay_report::blocks::Detail;
+
+/// The JSON document of predicted times.
+#[derive(Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Document {
+    /// The first screen, as Markdown.
+    answer: String,
+    #[serde(flatten)]
+    report: Report,
+}
+
+impl Document {
+    /// A report with its first screen.
+    pub fn new(report: Report) -> Document {
+        let answer = render::answer(&report, Detail::Screen).markdown();
+        Document { answer, report }
+    }
+}
 
 /// A command buffer that runs passes in order, and all of them `times` times.
 pub fn buffer(passes: &[Pass], times: u32) -> CommandBuffer<'_> {

@@ -82,6 +82,11 @@ impl Runner {
         &self.facts
     }
 
+    /// Returns true if its threadgroups run one after the other, because device atomics make results depend on their order.
+    pub fn runs_in_order(&self) -> Result<bool, Error> {
+        Ok(self.device.program(self.pipeline)?.runs_in_order())
+    }
+
     /// Runs the kernel; what its buffers hold afterwards, by index.
     pub fn run(&mut self, geometry: (Extent, [u32; 3]), inputs: &Inputs) -> Result<Filled, Error> {
         let (contents, ()) = self.with(geometry, inputs, |device, bound| {

@@ -6,11 +6,15 @@
 
 use crate::compiler::Compiler;
 use crate::headers;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
+
+#[cfg(target_arch = "wasm32")]
+use crate::memory as fs;
+#[cfg(not(target_arch = "wasm32"))]
+use std::fs;
 
 /// Precompiled headers kept; the oldest go first. Each takes about 10 MB.
 const KEEP: usize = 8;
@@ -44,7 +48,7 @@ impl<'a> Cache<'a> {
         let key: Vec<&str> = files.chain([headers::MACROS]).collect();
         let key = hash(&key);
         let folder = self.folder.join(format!("include-{key}"));
-        if folder.join(".complete").is_file() {
+        if Cache::has(&folder.join(".complete")) {
             return Ok(folder);
         }
         for (name, text) in headers::include_files() {
@@ -57,6 +61,11 @@ impl<'a> Cache<'a> {
         write_whole(&folder.join("metal_macros"), headers::MACROS.as_bytes())?;
         write_whole(&folder.join(".complete"), b"")?;
         Ok(folder)
+    }
+
+    /// Returns true if a file is there.
+    pub(crate) fn has(path: &Path) -> bool {
+        fs::exists(path).unwrap_or(false)
     }
 
     /// A file with this text, named by it.
@@ -174,7 +183,12 @@ impl<'a> Cache<'a> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}-{number}.tmp", std::process::id()));
+        // WebAssembly knows no processes, and no other one writes.
+        let process = match cfg!(target_arch = "wasm32") {
+            true => 0,
+            false => std::process::id(),
+        };
+        name.push(format!(".{process}-{number}.tmp"));
         path.with_file_name(name)
     }
 

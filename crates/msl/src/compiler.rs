@@ -176,6 +176,13 @@ impl Compiler {
         I: IntoIterator<Item = S>,
         S: AsRef<std::ffi::OsStr>,
     {
+        // In a page there is no process to start.
+        #[cfg(target_arch = "wasm32")]
+        if let Some(call) = crate::memory::call() {
+            let words = arguments.into_iter();
+            let words = words.map(|word| word.as_ref().to_string_lossy().into_owned());
+            return crate::memory::run(call, &words.collect::<Vec<String>>(), input);
+        }
         let mut command = limits::command(&self.program, self.limits.as_ref());
         command
             .args(&self.arguments)

@@ -534,7 +534,7 @@ impl<'a> Session<'a> {
         library: &str,
         text: &str,
     ) -> Result<Run, Error> {
-        if !header.is_file() {
+        if !Cache::has(header) {
             self.precompile(cache, header, options, library)?;
         }
         let run = self.compile_with(header, options, text)?;

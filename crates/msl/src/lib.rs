@@ -49,6 +49,8 @@ mod link;
 mod literals;
 mod locate;
 mod members;
+#[cfg(target_arch = "wasm32")]
+pub mod memory;
 mod outline;
 mod overlay;
 mod overloads;

@@ -59,9 +59,13 @@ pub(crate) fn command(program: &Path, limits: Option<&Limits>) -> Command {
 }
 
 /// The leader of a group of processes, so that what it starts ends with it.
-fn grouped(mut command: Command) -> Command {
+fn grouped(command: Command) -> Command {
     #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let command = {
+        let mut command = command;
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command
+    };
     command
 }
 

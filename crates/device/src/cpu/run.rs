@@ -8,7 +8,11 @@ use crate::ids::{BufferId, PipelineId};
 use crate::time::{Finished, Origin, Time};
 use assay_exec::{Bindings, BoundTexture, Buffer, Grid, Limits, Program, RunError, Target};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+#[cfg(not(target_arch = "wasm32"))]
 use std::time::Instant;
+#[cfg(target_arch = "wasm32")]
+use web_time::Instant;
 
 /// The first index of what only argument buffers name.
 const FIRST_MEMBER: u32 = 1 << 16;

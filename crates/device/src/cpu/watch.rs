@@ -2,7 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+#[cfg(not(target_arch = "wasm32"))]
+use std::time::Instant;
+#[cfg(target_arch = "wasm32")]
+use web_time::Instant;
 
 /// How often a request to stop is looked for.
 const PERIOD: Duration = Duration::from_millis(20);
@@ -14,7 +19,8 @@ pub(super) fn watched<T>(
     work: impl FnOnce(&AtomicBool) -> T,
 ) -> T {
     let stop = AtomicBool::new(false);
-    if request.is_none() && deadline.is_none() {
+    // WebAssembly has no thread that could watch: steps bound a run there, and whoever started it ends its worker.
+    if cfg!(target_arch = "wasm32") || request.is_none() && deadline.is_none() {
         return work(&stop);
     }
     let done = (Mutex::new(false), Condvar::new());

@@ -41,6 +41,10 @@ pub(crate) struct Args {
     #[arg(long)]
     no_lines: bool,
 
+    /// Make a program to be checked: nothing is optimised away, and clang warns
+    #[arg(long)]
+    checked: bool,
+
     /// What to write with -o
     #[arg(long, value_enum, default_value_t = Form::Bitcode)]
     emit: Form,
@@ -175,6 +179,7 @@ impl Args {
             options.fast_math = last == "fast-math";
         }
         options.debug_lines = !self.no_lines;
+        options.checked = self.checked;
         options.emit = match self.emit {
             Form::Bitcode => Emit::Bitcode,
             Form::Llvm => Emit::Text,

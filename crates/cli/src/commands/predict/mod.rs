@@ -12,6 +12,7 @@ use crate::output::Output;
 use crate::prediction::task::{self, Ask};
 use crate::prediction::{self, Choice, Task, lines};
 use crate::source;
+use assay_engine::prediction::Document;
 use assay_predict::{Cache, Picture, Sampling, Target, pictures, render};
 use assay_profile::render::Sources;
 use assay_report::blocks::Detail;
@@ -229,10 +230,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         output.finish()?;
     }
     let text = match args.format {
-        Format::Json => {
-            let answer = render::answer(&report, Detail::Screen).markdown();
-            Envelope::new("assay.predict", 1, Document { answer, report }).to_json()
-        }
+        Format::Json => Envelope::new("assay.predict", 1, Document::new(report)).to_json(),
         Format::Html => render::html(&report, &drawn),
         Format::Text => {
             let detail = match args.full {
@@ -244,16 +242,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     };
     context.write(&text)?;
     Ok(outcome)
-}
-
-/// The JSON document.
-#[derive(Debug, serde::Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Document {
-    /// The first screen, as Markdown.
-    answer: String,
-    #[serde(flatten)]
-    report: assay_predict::Report,
 }
 
 /// The text of the file, if it is source.

@@ -2,7 +2,6 @@
 
 mod all;
 mod baseline;
-mod document;
 mod screen;
 mod survey;
 mod timed;
@@ -12,10 +11,10 @@ use crate::failure::{CommandResult, Failure, Outcome};
 use crate::load::{self, Loaded, Place};
 use crate::model::Model;
 use crate::phases;
+use assay_engine::profiling::{Document, lead};
 use assay_profile::render::{self, Section, Sources};
 use assay_profile::{Options, Profile};
 use assay_report::envelope::Envelope;
-use document::Document;
 use std::path::PathBuf;
 
 /// Profile a kernel: occupancy, cycles by unit, source lines, loops, waits, bounds, findings
@@ -219,7 +218,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
                 let none = Sources::default();
                 let profile = only(&profiles, "html")?;
                 let time = predicted.first().and_then(Option::as_ref);
-                let lead = timed::lead(profile, time, sources);
+                let lead = lead(profile, time, sources);
                 render::html_with_time(profile, sources.unwrap_or(&none), Some(&lead))
             }
             Format::Dot => render::dot(only(&profiles, "dot")?),
@@ -264,5 +263,15 @@ fn only<'p>(profiles: &'p [Profile], format: &str) -> Result<&'p Profile, Failur
             ))
             .advice("name one with -f"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schema_is_current() {
+        crate::schema::check::<Document<'_>>("assay.profile", 1);
     }
 }

@@ -6,13 +6,11 @@ use crate::cures::Patient;
 use crate::failure::Failure;
 use crate::launch::Asked;
 use crate::load::Loaded;
-use crate::prediction::{self, Code, lines, target, targets, task};
-use crate::source;
-use assay_engine::diagnosis;
+use crate::prediction::{Code, target, targets};
+use crate::{progress, source};
+use assay_engine::profiling::Timed;
 use assay_front::Bytes;
-use assay_predict::render::{self, time};
-use assay_predict::{Cache, LineTime, Predicted, Sampling};
-use assay_profile::render::{Lead, LeadLine, Sources};
+use assay_predict::{Predicted, Sampling};
 use assay_profile::{Finding, Profile};
 
 /// Kernels of a file whose launches are guessed unasked.
@@ -81,24 +79,16 @@ fn of(
     let predict = || {
         let file = model.chip_file.as_deref().map(targets::read).transpose()?;
         let target = target(model.options()?.chip, file.as_ref())?;
-        let tasks = task::tasks(program, loaded.code(), &launched, Sampling::default())?;
-        let task = tasks.into_iter().next();
-        let task = task.ok_or_else(|| Failure::usage("the launch has no sizes"))?;
-        let passes = task.executed?;
-        let state = Cache::Warm;
-        let kernel = &task.kernel;
-        let mut predicted = prediction::predicted(kernel, task.code, &passes, 1, &target, state)?;
-        predicted.lines = lines::lines(&passes, 1, &target, state, Some(&loaded.sources))?;
         let text = std::str::from_utf8(bytes).ok();
-        let mut findings: Vec<Finding> = Vec::new();
-        for pass in &passes {
-            findings.extend(diagnosis::findings(
-                pass,
-                &predicted,
-                (&target, state),
-                text,
-            )?);
-        }
+        let timed = Timed {
+            program,
+            code: loaded.code(),
+            launched: &launched,
+            sources: &loaded.sources,
+            text,
+            sampling: Sampling::default(),
+        };
+        let (predicted, mut findings) = timed.predict(&target, progress::stage)?;
         let is_source = source::open(path, bytes).is_ok_and(|file| file.is_source());
         let text = text.filter(|_| is_source && loaded.code() == Code::Generated);
         let text = text.filter(|_| args.tries_cures(context) && !is_one_of_several);
@@ -129,25 +119,5 @@ fn of(
             ));
             Ok(None)
         }
-    }
-}
-
-/// What a page leads with.
-pub(super) fn lead(
-    profile: &Profile,
-    predicted: Option<&Predicted>,
-    sources: Option<&Sources>,
-) -> Lead {
-    let whole = predicted.map_or(0.0, |predicted| predicted.time_us);
-    let line = |line: &LineTime| LeadLine {
-        file: line.file.clone(),
-        line: line.line,
-        share: line.us / whole.max(f64::MIN_POSITIVE),
-        why: format!("{}: {}", time(line.us), render::reasons(line)),
-    };
-    let lines = predicted.map_or(&[][..], |predicted| &predicted.lines);
-    Lead {
-        answer: assay_engine::answer::page(profile, predicted, sources),
-        lines: lines.iter().map(line).collect(),
     }
 }
