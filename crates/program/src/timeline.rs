@@ -69,14 +69,34 @@ pub fn timeline(
     Some(recording)
 }
 
-/// The program's file name.
+/// The program's file name; where Python runs it, the script's or module's.
 fn name(recorded: &Recorded) -> String {
-    let first = recorded.process.arguments.first();
-    let file = first.and_then(|first| Path::new(&**first).file_name());
-    file.map_or_else(
-        || "program".to_owned(),
-        |file| file.to_string_lossy().into_owned(),
-    )
+    let mut words = recorded.process.arguments.iter().map(|word| &**word);
+    let program = words.next().unwrap_or("program");
+    match file_name(program) {
+        python if python.starts_with("python") => script(words).unwrap_or(python),
+        file => file,
+    }
+    .to_owned()
+}
+
+fn file_name(path: &str) -> &str {
+    let name = Path::new(path).file_name().and_then(|name| name.to_str());
+    name.unwrap_or(path)
+}
+
+/// What Python runs, by its arguments.
+fn script<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    loop {
+        match words.next()? {
+            "-m" => return words.next(),
+            "-c" | "-" => return None,
+            // These have a value.
+            "-W" | "-X" => drop(words.next()),
+            option if option.starts_with('-') => {}
+            file => return Some(file_name(file)),
+        }
+    }
 }
 
 /// An execution for each encoder, as Instruments has it.
@@ -162,5 +182,28 @@ fn dispatches(recording: &mut Recording, recorded: &Recorded, run: &Run) {
             label,
             kernel,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: &str) {
+        let mut recorded = Recorded::default();
+        recorded.process.arguments = line.split(' ').map(Into::into).collect();
+        assert_eq!(name(&recorded), expected);
+    }
+
+    #[test]
+    fn a_program_of_python_has_the_name_of_its_script() {
+        check("./target/debug/layers plain", "layers");
+        check(
+            "/usr/bin/python3.11 -u -X dev models/train.py eager",
+            "train.py",
+        );
+        check("python -m pytest tests", "pytest");
+        check("python -c print()", "python");
     }
 }
