@@ -35,3 +35,38 @@ fn the_size_of_a_guessed_launch_is_no_fault_of_the_kernel() {
     assert!(names(false).contains(&"too-few-threadgroups"));
     assert!(!names(true).contains(&"too-few-threadgroups"));
 }
+
+#[test]
+fn lines_that_several_loads_share_are_saved_once() {
+    const LAUNCH: &str = "// assay: launch gemv_q4 --size R=256 --size nblk=256 --groups R --threadgroup 32 \
+        --arg y=zeros:f32:R --arg q=random:u32:R*nblk*4 --arg sc=random:f16:R*nblk --arg x=random:f32:nblk*32 \
+        --arg nblk=u32:nblk\n";
+    let Some(workspace) = judge::workspace() else {
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
+        return;
+    };
+    let example =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/kernels/gemv_q4.metal");
+    let text = std::fs::read_to_string(example).expect("the example is there");
+    let judged = |name: &str, text: &str| {
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::write(&file, format!("{LAUNCH}{text}")).expect("the file is written");
+        judge::findings(&workspace, &file, false)
+    };
+    // A lane takes eight vectors that lie side by side; by hand, lanes take neighbouring ones.
+    let (before, found) = judged("gemv_q4.metal", &text);
+    let by_lane = "x[(w * 2 + e / 4) * nblk * 4 + b * 4 + e % 4]";
+    let (after, _) = judged(
+        "gemv_q4_by_lane.metal",
+        &text.replace("x[b * 32 + w * 8 + e]", by_lane),
+    );
+    let scattered = found.iter().find(|one| one.rule == "scattered-access");
+    let weight = scattered
+        .and_then(|one| one.weight)
+        .map_or(0.0, |weight| weight.us);
+    let ratio = weight / (before - after);
+    assert!(
+        (1.0 / 1.5..=1.5).contains(&ratio),
+        "{weight} of {before} to {after} us"
+    );
+}
