@@ -9,7 +9,7 @@ pub enum Skip {
     /// None of them.
     #[default]
     None,
-    /// Those whose results the program does not read ([`crate::deferred`]).
+    /// Those whose results the program does not read (`deferred.rs`).
     Unread,
     /// All; copies and fills run.
     All,

@@ -157,7 +157,7 @@ fn a_faulty_program_fails_unless_it_was_faulty_before() {
         return;
     };
     assert_eq!(rules, ["program-faults"]);
-    assert_eq!(messages, "1 report, 0 before: out-of-bounds: sine: a write");
+    assert_eq!(messages, "1 report, 0 before: out-of-bounds: a write");
     // As a checked run ends that has reports.
     let checked = |work: &Path| rewrite(work, &(program("fused") + FAULT + "exit 1\n"));
     let named = ["--program", "mine=./program.sh", "--check"];

@@ -88,9 +88,7 @@ pub(super) struct Modelled {
 impl Report {
     /// In a line.
     pub(super) fn line(&self) -> String {
-        let kernel = self.kernel.as_ref();
-        let kernel = kernel.map_or(String::new(), |kernel| format!("{kernel}: "));
-        format!("{}: {kernel}{}", self.rule, self.text)
+        format!("{}: {}", self.rule, self.text)
     }
 }
 
