@@ -3,16 +3,17 @@
 # the page around them. Nothing of it needs a server: OUT can be hosted below any path.
 #
 #     scripts/web.sh build [OUT]     small and fast: what is published (default target/web/site)
-#     scripts/web.sh test            built quickly, then tried in node against the program, and in a headless Chromium
+#     scripts/web.sh [test]          built quickly, then tried in node against the program, and in a headless Chromium
 #
 # Exit 3: a target of Rust or a package registry is missing, so not everything can be done here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf 'web: %s\n' "$*"; }
-what=${1:-build}
+what=${1:-test}
 root=$PWD/target/web
 out=${2:-$root/site}
+[ "$what" = build ] || out=$root/tried
 mkdir -p "$root"
 target=wasm32-unknown-unknown
 
@@ -39,7 +40,6 @@ profile=release
 (
   cd web/wasm
   export CARGO_TARGET_DIR=$root
-  # On this machine, without the flags of the module's target.
   cargo build --quiet -p assay-web-bindgen
   cargo build --quiet --profile $profile --target $target "${standard[@]}" -p assay-web
 ) || { say "the module was not built"; exit 1; }

@@ -257,11 +257,10 @@ impl Opened {
             let found = found.or(loaded.first().filter(|_| loaded.len() == 1));
             let time = found.and_then(|one| {
                 self.time(one, ask, guesses, &target)
-                    .map_err(|error| {
+                    .inspect_err(|error| {
                         let text =
                             format!("{}: no predicted time: {}", one.program.name, error.message);
                         notes.borrow_mut().push(text);
-                        error
                     })
                     .transpose()
             });
