@@ -4,7 +4,7 @@
 // CLANG is what headers.mjs made; without it the page has no compiler.
 
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
@@ -13,6 +13,11 @@ const here = dirname(fileURLToPath(import.meta.url));
 const [module, examples, out, clang] = process.argv.slice(2).map((path) => resolve(path));
 const read = (path) => readFileSync(path, "utf8");
 
+// An older page makes room; a folder of anything else does not.
+if (existsSync(out) && readdirSync(out).length && !existsSync(join(out, "site.json"))) {
+  console.error(`web: ${out} is a folder with other files; name a new one, or an empty one`);
+  process.exit(2);
+}
 rmSync(out, { recursive: true, force: true });
 mkdirSync(join(out, "examples"), { recursive: true });
 
