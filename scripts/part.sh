@@ -4,7 +4,7 @@
 # Usage: scripts/part.sh NAME
 set -uo pipefail
 cd "$(dirname "$0")/.."
-name=${1:?a part: python, editors, gate, fleet, metal, programs or corpus}
+name=${1:?a part: python, editors, gate, fleet, metal, programs, corpus or web}
 "./scripts/$name.sh"
 status=$?
 if [ "$status" = 3 ]; then
