@@ -165,9 +165,9 @@ impl Names {
         let mut all: Vec<(&String, f64)> = kernels.collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
         let more = all.len().saturating_sub(SHOWN);
-        let shown = all.iter().take(SHOWN);
-        let mut text: Vec<String> = shown
-            .map(|(name, count)| format!("{name} ({} {})", figure(*count), self.per))
+        let first = all.iter().take(SHOWN);
+        let mut text: Vec<String> = first
+            .map(|(name, count)| format!("{} ({} {})", shown(name), figure(*count), self.per))
             .collect();
         if more > 0 {
             text.push(format!("{more} more"));
@@ -198,7 +198,7 @@ impl Names {
             let &after = self.after.get(name)?;
             let changed = (after - before).abs() > before * FUSED;
             let (before, after) = (figure(before), figure(after));
-            changed.then(|| format!("{name} ({before} → {after} {})", self.per))
+            changed.then(|| format!("{} ({before} → {after} {})", shown(name), self.per))
         });
         let kept: Vec<String> = kept.take(SHOWN).collect();
         if !kept.is_empty() {
@@ -207,7 +207,8 @@ impl Names {
         for (kernel, _) in Names::only(&self.after, &self.before).take(SHOWN) {
             let parts = self.parts(kernel);
             if parts.len() >= 2 {
-                out.push(format!("the name {kernel} is made of {}", parts.join(", ")));
+                let parts = parts.join(", ");
+                out.push(format!("the name {} is made of {parts}", shown(kernel)));
             }
         }
         if self.before.contains_key(UNLABELLED) || self.after.contains_key(UNLABELLED) {
@@ -229,6 +230,19 @@ impl Names {
         };
         names.into_iter().map(change).collect()
     }
+}
+
+/// A name as a sentence has it. Compiled kernels have names of hundreds of characters that differ at their ends; the list of changes has all.
+fn shown(name: &str) -> String {
+    const START: usize = 30;
+    const END: usize = 18;
+    let count = name.chars().count();
+    if count <= START + END + 1 {
+        return name.to_owned();
+    }
+    let start: String = name.chars().take(START).collect();
+    let end: String = name.chars().skip(count - END).collect();
+    format!("{start}…{end}")
 }
 
 /// A count, without digits that say nothing.
