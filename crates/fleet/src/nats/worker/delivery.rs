@@ -275,9 +275,11 @@ impl<R: Runner> Worker<R> {
     }
 
     async fn give(&self, job: &Job, answer: &mut Answer, keeps: bool) -> Result<(), Error> {
-        // An answer that was known becomes this job's, and this worker's word.
+        // An answer that was known becomes this job's, and this worker's word: who reads it compares the name with the signature.
         answer.asked.clone_from(&job.id);
         answer.submitter.clone_from(&job.submitter);
+        let own = &self.state.machine.worker;
+        answer.machine.worker.clone_from(own);
         let ending = serde_json::to_vec(&answer.ending).unwrap_or_default();
         if ending.len() > Ending::LARGE && answer.object.is_none() {
             let shelf = Shelf {
@@ -302,22 +304,23 @@ impl<R: Runner> Worker<R> {
         let text = signed
             .map_err(|why| Error::failed("the answer", why))?
             .bytes();
+        if keeps {
+            // Before the result: who is told that may ask the same again at once, and is answered from here.
+            let message = PublishMessage::build().payload(text.clone().into());
+            // What is not known is computed again.
+            let _ = self
+                .fleet
+                .keep(names::answer(&self.options.pool, &answer.key), message)
+                .await;
+        }
         let subject = names::result(&self.options.pool, &job.submitter, &job.id);
-        let message = PublishMessage::build().payload(text.clone().into());
+        let message = PublishMessage::build().payload(text.into());
         if let Err(error) = self.fleet.keep(subject.clone(), message).await {
             // The server refuses a second answer; any other refusal is tried again.
             match self.fleet.last(names::RESULTS, subject).await {
                 Ok(Some(_)) => return Ok(()),
                 _ => return Err(error),
             }
-        }
-        if keeps {
-            let message = PublishMessage::build().payload(text.into());
-            // What is not known is computed again.
-            let _ = self
-                .fleet
-                .keep(names::answer(&self.options.pool, &answer.key), message)
-                .await;
         }
         Ok(())
     }
